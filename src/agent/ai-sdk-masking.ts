@@ -1,0 +1,37 @@
+/** Making a foreign error text fit for a log: no key, no credentials in addresses, bounded (SPEC A10). */
+import { wellFormedText } from '../core/request-messages.ts'
+import { bounded } from './failure.ts'
+
+const MASK = '•••'
+/** Longest text kept of what a provider said. */
+const MAX_TEXT = 1_000
+
+const addresses = /\b(?:https?|wss?):\/\/[^\s"'`<>()[\]{}]+/gi
+const bearers = /\b(bearer)\s+[^\s"'`,;]+/gi
+/** Keys as the large providers shape them, also cut short or starred out by the provider. */
+const keyShapes = /\b(?:sk-|gsk_|xai-|hf_|AIza)[\w*.…-]{4,}/g
+
+/** `text` without secrets, readable and bounded. */
+export function maskedText(text: string, secrets: readonly string[]): string {
+  let masked = text.replace(addresses, plainAddress)
+  // Longest first: one secret may be part of another.
+  for (const secret of [...secrets].sort((left, right) => right.length - left.length)) {
+    if (secret.trim() === '') continue
+    for (const form of new Set([secret, encodeURIComponent(wellFormedText(secret))]))
+      masked = masked.replaceAll(form, MASK)
+  }
+  return bounded(masked.replace(bearers, `$1 ${MASK}`).replace(keyShapes, MASK).trim(), MAX_TEXT)
+}
+
+/** The origin of an address, or '' when it has none. */
+export function originOf(address: unknown): string {
+  if (typeof address !== 'string' || !URL.canParse(address)) return ''
+  const { origin } = new URL(address)
+  return origin === 'null' ? '' : origin
+}
+
+/** An address without credentials, query and fragment. */
+function plainAddress(address: string): string {
+  const origin = originOf(address)
+  return origin === '' ? `[address]` : `${origin}${new URL(address).pathname}`.replace(/\/$/, '')
+}

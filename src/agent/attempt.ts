@@ -1,0 +1,180 @@
+/** One model call, from its first chunk to the event that settles it (SPEC A7, A8). */
+import type { AssistantMessage, ContentBlock, EventOf, LlmFailure, Message } from '../core/events.ts'
+import { CallId, MessageId } from '../core/ids.ts'
+import { type JsonValue, shareJson } from '../core/json.ts'
+import { hasLoneSurrogate, wellFormedText } from '../core/request-messages.ts'
+import type { Session } from '../core/session.ts'
+import { packStream, StreamAssembler, type TimedChunk } from '../core/stream.ts'
+import { failureOf } from './failure.ts'
+import type { AssistantStreamFrame } from './frames.ts'
+import type { Model, ModelRequest } from './model.ts'
+
+export type AttemptOptions = {
+  readonly session: Session
+  readonly model: Model
+  readonly request: ModelRequest
+  readonly turn: number
+  readonly step: number
+  readonly revision: number
+  readonly now: () => number
+  readonly newId: () => string
+  readonly onFrame: (frame: AssistantStreamFrame) => void
+}
+
+/** How a model call ended. */
+export type AttemptOutcome =
+  | { readonly kind: 'message'; readonly event: EventOf<'assistant/message'>; readonly truncated: boolean }
+  | { readonly kind: 'cancelled' }
+  | { readonly kind: 'failed'; readonly failure: LlmFailure }
+
+/** Runs one call and commits the event that settles it: a message, an interrupted message, or an attempt. */
+export async function runAttempt(options: AttemptOptions): Promise<AttemptOutcome> {
+  const { session, model, request, turn, step, revision, onFrame } = options
+  const attemptId = options.newId()
+  const messageId = options.newId()
+  onFrame({ kind: 'start', attemptId, messageId, revision, turn, step })
+
+  const chunks: TimedChunk[] = []
+  const assembler = new StreamAssembler()
+  let end: Extract<AssistantStreamFrame, { kind: 'end' }>['outcome'] = { kind: 'abandoned' }
+  const committed = (event: EventOf<'assistant/message'> | EventOf<'assistant/attempt'>) => {
+    end = { kind: 'committed', eventType: event.type, seq: event.seq }
+  }
+  const settleAttempt = () => committed(session.append('assistant/attempt', { turn, step, stream: packStream(chunks) }))
+  const settleMessage = (content: readonly ContentBlock[], extra: MessageExtra): EventOf<'assistant/message'> => {
+    const event = session.append(
+      'assistant/message',
+      {
+        turn,
+        step,
+        message: assistantMessage(messageId, withUniqueCalls(content, request.messages), model, extra.replayState),
+        stream: packStream(chunks),
+        ...(assembler.usage === undefined ? {} : { usage: assembler.usage }),
+        ...(extra.interrupted ? { interrupted: true as const } : {}),
+      },
+      { surfaceOp: 'append' },
+    )
+    committed(event)
+    return event
+  }
+
+  try {
+    let thrown: unknown
+    try {
+      for await (const raw of untilAborted(model.stream(request), request.signal)) {
+        const chunk = shareJson(raw)
+        const timed: TimedChunk = { time: options.now(), chunk }
+        chunks.push(timed)
+        assembler.push(chunk)
+        onFrame({ kind: 'chunk', attemptId, revision, index: chunks.length - 1, ...timed })
+        if (assembler.finished) break
+      }
+    } catch (error) {
+      thrown = error
+    }
+
+    if (request.signal.aborted) {
+      const visible = assembler.interruptedPrefix()
+      if (visible.length > 0) settleMessage(visible, { interrupted: true })
+      else settleAttempt()
+      return { kind: 'cancelled' }
+    }
+    if (thrown !== undefined) {
+      settleAttempt()
+      return { kind: 'failed', failure: failureOf(thrown) }
+    }
+    if (!assembler.finished) {
+      settleAttempt()
+      return { kind: 'failed', failure: { code: 'TRANSPORT', message: 'The answer broke off before it was finished.' } }
+    }
+    const { blocks, finish, replayState } = assembler.assemble({ dropBlankText: true })
+    if (finish.kind === 'error' || finish.kind === 'aborted') {
+      settleAttempt()
+      return { kind: 'failed', failure: finish.failure }
+    }
+    const event = settleMessage(blocks, { replayState })
+    return { kind: 'message', event, truncated: finish.kind === 'max-tokens' }
+  } finally {
+    onFrame({ kind: 'end', attemptId, revision, outcome: end })
+  }
+}
+
+type MessageExtra = {
+  readonly interrupted?: boolean
+  readonly replayState?: JsonValue | undefined
+}
+
+function assistantMessage(
+  id: string,
+  content: readonly ContentBlock[],
+  { config }: Model,
+  replayState: JsonValue | undefined,
+): AssistantMessage {
+  const { provider, model } = config
+  return {
+    id: MessageId(id),
+    role: 'assistant',
+    content,
+    source: { kind: 'model', provider, model, ...(replayState === undefined ? {} : { replayState }) },
+  }
+}
+
+/** No request can carry half a surrogate pair; the stream keeps what came. */
+function wellFormedBlock(block: ContentBlock): ContentBlock {
+  if (block.type === 'text' || block.type === 'reasoning') {
+    return hasLoneSurrogate(block.text) ? { ...block, text: wellFormedText(block.text) } : block
+  }
+  if (block.type === 'tool-call' && hasLoneSurrogate(block.id + block.name + block.arguments)) {
+    return {
+      ...block,
+      id: CallId(wellFormedText(block.id)),
+      name: wellFormedText(block.name),
+      arguments: wellFormedText(block.arguments),
+    }
+  }
+  return block
+}
+
+/** Models use an id again, in one answer and in later ones; no request may. The stream keeps what came. */
+function withUniqueCalls(content: readonly ContentBlock[], sent: readonly Message[]): readonly ContentBlock[] {
+  const wellFormed = content.map(wellFormedBlock)
+  if (!wellFormed.some(block => block.type === 'tool-call')) return wellFormed
+  const used = new Set<string>()
+  for (const message of sent) for (const block of message.content) if (block.type === 'tool-call') used.add(block.id)
+  return wellFormed.map(block => {
+    if (block.type !== 'tool-call') return block
+    const wanted = block.id === '' ? 'call' : block.id
+    let id: string = wanted
+    for (let count = 2; used.has(id); count += 1) id = `${wanted}_${count}`
+    used.add(id)
+    return id === block.id ? block : { ...block, id: CallId(id) }
+  })
+}
+
+/** The chunks until `signal` aborts: a stream that ignores the signal must not keep a cancelled turn open. */
+async function* untilAborted<Item>(source: AsyncIterable<Item>, signal: AbortSignal): AsyncGenerator<Item, void, void> {
+  if (signal.aborted) return
+  const iterator = source[Symbol.asyncIterator]()
+  let onAbort = (): void => {}
+  const aborted = new Promise<null>(resolve => {
+    onAbort = () => resolve(null)
+    signal.addEventListener('abort', onAbort, { once: true })
+  })
+  try {
+    for (;;) {
+      const next = iterator.next()
+      const result = await Promise.race([next, aborted])
+      if (result === null) {
+        // Its late failure is the cancellation's own echo.
+        next.catch(() => undefined)
+        return
+      }
+      if (result.done === true) return
+      yield result.value
+    }
+  } finally {
+    signal.removeEventListener('abort', onAbort)
+    // Lets the source clean up; a source that is stuck is not waited for, and a failing clean-up is not the turn's.
+    iterator.return?.()?.then(undefined, () => undefined)
+  }
+}

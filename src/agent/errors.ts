@@ -1,0 +1,20 @@
+import { PalimpsestError } from '../core/errors.ts'
+
+export type AgentErrorCode =
+  /** A turn is running; wait for it or cancel it. */
+  | 'busy'
+  /** The prompt holds nothing but white space. Nothing was logged. */
+  | 'empty-prompt'
+  /** The prompt holds half of a surrogate pair, which no request can carry. Nothing was logged. */
+  | 'malformed-prompt'
+  /** A tool is declared twice, or its schema cannot be shown to a model. */
+  | 'tool'
+  /** What would be sent is not what the log says (SPEC A4). Nothing was sent. */
+  | 'request-guard'
+  /** The object given as a model is not one. */
+  | 'model'
+
+/** The agent could not do what was asked. What had been logged before stays. */
+export class AgentError extends PalimpsestError<AgentErrorCode> {
+  override readonly name = 'AgentError'
+}

@@ -1,0 +1,109 @@
+/** Tools: what a model may call, and how a call's arguments and result get in and out (SPEC A5, A6). */
+import { Validator } from '@cfworker/json-schema'
+import type { ContentBlock, ToolDescription } from '../core/events.ts'
+import { type JsonValue, snapshotJson } from '../core/json.ts'
+import { AgentError } from './errors.ts'
+
+/** What a tool's body is told about the call it serves. */
+export type ToolContext = {
+  readonly sessionId: string
+  readonly callId: string
+  /** The same for every execution of this call: pass it to services that drop repeats. */
+  readonly idempotencyKey: string
+  /** Aborts when the turn is cancelled. A body that goes on is not waited for and its result is dropped. */
+  readonly signal: AbortSignal
+}
+
+/** A result: text, any other JSON value (shown to the model as JSON text), or blocks of content. */
+export type ToolOutput = JsonValue | { readonly content: readonly ContentBlock[] } | undefined
+
+/** The part of the Standard Schema interface that is used: any library that speaks it fits. */
+export type StandardSchema<Output = unknown> = {
+  readonly '~standard': {
+    readonly version: 1
+    readonly vendor: string
+    readonly validate: (value: unknown) => StandardResult<Output> | Promise<StandardResult<Output>>
+    readonly jsonSchema?: { readonly input: (options: { readonly target: string }) => unknown }
+    readonly types?: { readonly input: unknown; readonly output: Output } | undefined
+  }
+}
+
+type StandardResult<Output> =
+  | { readonly value: Output; readonly issues?: undefined }
+  | { readonly issues: readonly { readonly message: string; readonly path?: readonly unknown[] | undefined }[] }
+
+/** A JSON Schema, as plain JSON. */
+export type JsonSchema = { readonly [key: string]: JsonValue }
+
+export type ToolDefinition<Input = never> = {
+  readonly name: string
+  readonly description: string
+  /** Standard Schema or JSON Schema of the arguments. Arguments that do not fit never reach `execute`. */
+  readonly input: StandardSchema<Input> | JsonSchema
+  /** JSON Schema shown to the model when `input` is a Standard Schema that cannot make one itself. */
+  readonly inputSchema?: JsonSchema
+  /** Runs one call. What it throws becomes an error result the model can read; the turn goes on. */
+  execute(input: Input, context: ToolContext): ToolOutput | Promise<ToolOutput>
+}
+
+/** A tool ready to run. */
+export type Tool = {
+  readonly description: ToolDescription
+  /** Checks arguments. @returns the input for `execute`, or what is wrong with it, in words. */
+  check(
+    value: unknown,
+  ): Promise<{ readonly ok: true; readonly input: unknown } | { readonly ok: false; readonly reason: string }>
+  execute(input: unknown, context: ToolContext): ToolOutput | Promise<ToolOutput>
+}
+
+const isStandardSchema = <Input>(schema: StandardSchema<Input> | JsonSchema): schema is StandardSchema<Input> =>
+  '~standard' in schema
+
+/**
+ * Declares a tool.
+ *
+ * @throws {AgentError} `tool` when the name is not one providers take or no JSON Schema of the input can be had.
+ */
+export function defineTool<Input = Record<string, JsonValue>>(definition: ToolDefinition<Input>): Tool {
+  const { name, description, input } = definition
+  if (!/^[a-zA-Z0-9_-]{1,64}$/.test(name)) {
+    throw new AgentError('tool', `Expected a tool name of 1–64 letters, digits, _ or -; found "${name}"`)
+  }
+  const inputSchema = jsonSchemaOf(name, input, definition.inputSchema)
+  return {
+    description: snapshotJson({ name, description, inputSchema }),
+    check: isStandardSchema(input) ? value => checkStandard(input, value) : checkJson(inputSchema),
+    execute: (value, context) => definition.execute(value as Input, context),
+  }
+}
+
+function jsonSchemaOf<Input>(name: string, input: StandardSchema<Input> | JsonSchema, given?: JsonSchema): JsonSchema {
+  if (given !== undefined) return given
+  if (!isStandardSchema(input)) return input
+  const made = input['~standard'].jsonSchema?.input({ target: 'draft-2020-12' })
+  if (typeof made === 'object' && made !== null) return made as JsonSchema
+  throw new AgentError('tool', `Tool ${name}: its Standard Schema makes no JSON Schema; pass one as inputSchema`)
+}
+
+async function checkStandard<Input>(schema: StandardSchema<Input>, value: unknown): ReturnType<Tool['check']> {
+  const result = await schema['~standard'].validate(value)
+  if (result.issues === undefined) return { ok: true, input: result.value }
+  const reason = result.issues.map(
+    ({ message, path = [] }) => `${path.map(pathKey).join('.') || 'arguments'}: ${message}`,
+  )
+  return { ok: false, reason: reason.join('; ') }
+}
+
+/** A path segment is a key, or an object holding one. */
+const pathKey = (segment: unknown): string =>
+  typeof segment === 'object' && segment !== null && 'key' in segment ? String(segment.key) : String(segment)
+
+function checkJson(schema: JsonSchema): Tool['check'] {
+  const validator = new Validator(schema, '2020-12', false)
+  return async value => {
+    const { valid, errors } = validator.validate(value)
+    if (valid) return { ok: true, input: value }
+    const reasons = errors.slice(0, 5).map(each => `${each.instanceLocation.replace(/^#/, 'arguments')}: ${each.error}`)
+    return { ok: false, reason: reasons.join('; ') }
+  }
+}

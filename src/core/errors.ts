@@ -1,0 +1,86 @@
+/** Facts an error may carry besides its text; all plain JSON, so that they survive a worker boundary. */
+export type ErrorFacts = {
+  readonly seq?: number
+  readonly index?: number
+  readonly line?: number
+  readonly sessionId?: string
+  readonly eventType?: string
+  readonly path?: string
+  readonly status?: number
+  readonly retryAfterMs?: number
+  readonly expected?: string | number
+  readonly actual?: string | number
+}
+
+/**
+ * Base of every error this library throws on purpose. Each layer has one subclass; callers switch on `code`. The facts
+ * are fields of the error (`error.seq`, `error.path` …) and absent when they do not apply.
+ */
+export abstract class PalimpsestError<Code extends string = string> extends Error {
+  readonly code: Code
+  declare readonly seq?: number
+  declare readonly index?: number
+  declare readonly line?: number
+  declare readonly sessionId?: string
+  declare readonly eventType?: string
+  /** Path of the offending value inside the payload, such as `$.message.content[0]`. */
+  declare readonly path?: string
+  /** HTTP status, where there was one. */
+  declare readonly status?: number
+  /** How long the other side asked us to wait, in ms. */
+  declare readonly retryAfterMs?: number
+  declare readonly expected?: string | number
+  declare readonly actual?: string | number
+
+  constructor(code: Code, message: string, facts: ErrorFacts = {}, options?: ErrorOptions) {
+    super(message, options)
+    this.code = code
+    Object.assign(this, facts)
+  }
+}
+
+export type SessionErrorCode =
+  /** The payload or intent holds something JSON cannot carry exactly; `path` says where (SPEC L3). */
+  | 'not-json'
+  /** The third argument of `append` is not an intent for this type (SPEC L5). */
+  | 'intent'
+  /** The type is not in the vocabulary and the event does not say it may be ignored (SPEC L6). */
+  | 'unknown-type'
+  /** Only the session's constructor writes this type (SPEC L7). */
+  | 'reserved-type'
+  /** A stored event's envelope is wrong: keys, type, time, `ignorable` (SPEC L8). */
+  | 'envelope'
+  /** The payload does not have the shape its type demands (SPEC L9). */
+  | 'payload'
+  /** `seq` is not the next one (SPEC L1). */
+  | 'seq'
+  /** `surfaceOp` is missing, malformed or not allowed on this type (SPEC S1, S2). */
+  | 'surface-op'
+  /** `sourceEventSeqs` is malformed or not allowed on this type (SPEC S3). */
+  | 'surface-sources'
+  /** A replaced range is not a range of the surface (SPEC S5). */
+  | 'surface-range'
+  /** A shadowed node is not cited in `sourceEventSeqs` (SPEC S6). */
+  | 'surface-coverage'
+  /** A replacing tool result changes more than content (SPEC S7). */
+  | 'tool-result-rewrite'
+  /** The protected system head would be swallowed (SPEC S8). */
+  | 'system-head'
+  /** `append` was called from inside a listener of the same session (SPEC L10). */
+  | 'reentrant'
+  /** The header of a session is malformed (SPEC L11). */
+  | 'header'
+  /** An operation needs events that are not resident (SPEC L12). */
+  | 'not-resident'
+  /** A stream cannot be assembled into blocks (SPEC L14). */
+  | 'stream'
+
+/** A rule of the log or the surface was broken. Nothing was changed. */
+export class SessionError extends PalimpsestError<SessionErrorCode> {
+  override readonly name = 'SessionError'
+}
+
+/** Marks a `switch` as complete; reached only when a value is outside its type. */
+export function assertNever(value: never): never {
+  throw new SessionError('payload', `Unexpected variant: ${String((value as { kind?: unknown }).kind ?? value)}`)
+}

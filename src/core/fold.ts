@@ -1,0 +1,69 @@
+/**
+ * One log, many folds. A fold is a value derived from the log, advanced by one event at a time; everything else a
+ * session knows is a fold (SPEC L15).
+ */
+import { SessionError } from './errors.ts'
+import type { SessionEvent } from './events.ts'
+import type { SessionSeq } from './ids.ts'
+import type { JsonValue } from './json.ts'
+
+/** What one event does to the surface it was planned for. `from` and `to` are positions, both included. */
+export type SurfaceChange =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'append'; readonly seq: SessionSeq }
+  | { readonly kind: 'replace'; readonly seq: SessionSeq; readonly from: number; readonly to: number }
+
+/** Finds an event by seq; `undefined` when it is not loaded. */
+export type EventLookup = (seq: SessionSeq) => SessionEvent | undefined
+
+/** An event that was admitted, with what it did to the surface. Batches of these are what the page applies. */
+export type Committed = { readonly event: SessionEvent; readonly surfaceChange: SurfaceChange }
+
+/** What a fold may look at when it is rebuilt from JSON: the surface and the events on it. */
+export type FoldContext = { readonly nodes: readonly SessionSeq[]; readonly eventAt: EventLookup }
+
+/**
+ * A derived value. `evolve` is pure, cannot fail for an admitted event and returns the same reference when the event is
+ * not its business. `toJSON`/`fromJSON` carry the state in a keyframe; a changed meaning needs a new `version`.
+ */
+export type Fold<State> = {
+  readonly key: string
+  readonly version: number
+  initial(): State
+  evolve(state: State, committed: Committed): State
+  toJSON(state: State): JsonValue
+  fromJSON(json: JsonValue, context: FoldContext): State
+}
+
+/** The registered folds of one session and their states, advanced together. */
+export class FoldSet {
+  readonly #folds: Fold<unknown>[] = []
+  readonly #states: unknown[] = []
+
+  constructor(folds: readonly Fold<never>[]) {
+    for (const fold of folds) this.register(fold, fold.initial())
+  }
+
+  /** Adds a fold with the state it has at this point of the log. @throws {SessionError} `payload` for a used key. */
+  register<State>(fold: Fold<State>, state: State): void {
+    if (this.#folds.some(each => each.key === fold.key)) {
+      throw new SessionError('payload', `A fold named ${fold.key} is already registered`)
+    }
+    this.#folds.push(fold as Fold<unknown>)
+    this.#states.push(state)
+  }
+
+  /** Advances every fold by one committed event. */
+  evolve(committed: Committed): void {
+    for (let index = 0; index < this.#folds.length; index += 1) {
+      this.#states[index] = (this.#folds[index] as Fold<unknown>).evolve(this.#states[index], committed)
+    }
+  }
+
+  /** The state of a registered fold. @throws {SessionError} `payload` when it is not registered. */
+  state<State>(fold: Fold<State>): State {
+    const index = this.#folds.indexOf(fold as Fold<unknown>)
+    if (index === -1) throw new SessionError('payload', `No fold named ${fold.key} is registered`)
+    return this.#states[index] as State
+  }
+}

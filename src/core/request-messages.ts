@@ -1,0 +1,179 @@
+/**
+ * From derived messages to the list that is sent. Strict providers refuse a whole conversation over one unpaired call,
+ * one reused id or one empty text; this is the one place where such histories are healed (SPEC A3). Histories this
+ * library writes come out unchanged; only logs others wrote need it. The log is never touched.
+ */
+import type { AssistantMessage, ContentBlock, Message, ToolCallBlock, ToolResultMessage } from './events.ts'
+import { CallId, MessageId } from './ids.ts'
+import { errorResultMessage } from './repair.ts'
+import { isBlankText } from './stream.ts'
+
+/** One difference between what was derived and what is sent. `index` is the position in the derived list. */
+export type RequestChange = {
+  readonly kind:
+    | 'orphan-result'
+    | 'duplicate-result'
+    | 'missing-result'
+    | 'moved-result'
+    | 'renamed-call'
+    | 'empty-text'
+    | 'empty-message'
+    | 'malformed-text'
+  readonly index: number
+  readonly messageId: MessageId
+  readonly callId?: CallId
+}
+
+export type RequestMessages = { readonly messages: readonly Message[]; readonly changes: readonly RequestChange[] }
+
+/** A call the list contains, with the result that answers it. */
+type Pair = {
+  readonly call: ToolCallBlock
+  answer: { readonly message: ToolResultMessage; readonly index: number } | null
+}
+
+/**
+ * The messages to send for the derived `messages`, with a report of every change. Unchanged messages are the same
+ * objects. In the result each tool call is answered exactly once, directly after its message; call ids are unique; no
+ * text is empty or holds a lone surrogate.
+ */
+export function requestMessages(messages: Iterable<Message>): RequestMessages {
+  const derived = [...messages]
+  const changes: RequestChange[] = []
+  const note = (kind: RequestChange['kind'], index: number, callId?: CallId) => {
+    const messageId = (derived[index] as Message).id
+    changes.push({ kind, index, messageId, ...(callId === undefined ? {} : { callId }) })
+  }
+
+  const pairs = pairCalls(derived, note)
+  const used = new Set<string>()
+  const sent: Message[] = []
+  derived.forEach((message, index) => {
+    if (isToolResult(message)) return // sent with its call
+    const cleaned = cleanBlocks(message, index, note)
+    if (cleaned === null) return
+    if (cleaned.role !== 'assistant') {
+      sent.push(cleaned)
+      return
+    }
+    sendAssistant(cleaned, index, pairs.get(index) ?? [], used, sent, note)
+  })
+  return { messages: sent, changes }
+}
+
+type Note = (kind: RequestChange['kind'], index: number, callId?: CallId) => void
+
+function isToolResult(message: Message): message is ToolResultMessage {
+  return message.source.kind === 'tool'
+}
+
+/** Finds for each call the first result after it; a result belongs to the nearest earlier call of its id. */
+function pairCalls(derived: readonly Message[], note: Note): ReadonlyMap<number, readonly Pair[]> {
+  const byMessage = new Map<number, Pair[]>()
+  const latest = new Map<CallId, Pair>()
+  derived.forEach((message, index) => {
+    if (isToolResult(message)) {
+      const { callId } = message.source
+      const pair = latest.get(callId)
+      if (pair === undefined) note('orphan-result', index, callId)
+      else if (pair.answer !== null) note('duplicate-result', index, callId)
+      else pair.answer = { message, index }
+    } else if (message.role === 'assistant') {
+      const calls = message.content.filter(block => block.type === 'tool-call').map(call => ({ call, answer: null }))
+      byMessage.set(index, calls)
+      for (const pair of calls) latest.set(pair.call.id, pair)
+    }
+  })
+  return byMessage
+}
+
+function sendAssistant(
+  message: AssistantMessage,
+  index: number,
+  pairs: readonly Pair[],
+  used: Set<string>,
+  sent: Message[],
+  note: Note,
+): void {
+  const ids = pairs.map(({ call }) => {
+    const id = uniqueId(call.id, used)
+    if (id !== call.id) note('renamed-call', index, call.id)
+    return id
+  })
+  let position = 0
+  const renamed = ids.some((id, at) => id !== pairs[at]?.call.id)
+  const content = !renamed
+    ? message.content
+    : message.content.map(block => (block.type === 'tool-call' ? { ...block, id: ids[position++] as CallId } : block))
+  sent.push(content === message.content ? message : { ...message, content })
+
+  pairs.forEach(({ call, answer }, at) => {
+    const id = ids[at] as CallId
+    if (answer === null) {
+      note('missing-result', index, call.id)
+      sent.push(errorResultMessage(MessageId(`missing-result-${id}-${index}`), id, MISSING_RESULT))
+      return
+    }
+    // Results directly after their message stay in the order they were recorded in; others are pulled up to it.
+    if (answer.index <= index || answer.index > index + pairs.length) note('moved-result', answer.index, call.id)
+    const result = cleanResult(answer.message, answer.index, note)
+    sent.push(id === call.id ? result : renameResult(result, id))
+  })
+}
+
+const MISSING_RESULT = 'No result was recorded for this call. Its outcome is unknown.'
+
+function uniqueId(id: CallId, used: Set<string>): CallId {
+  let unique: string = id
+  for (let count = 2; used.has(unique); count += 1) unique = `${id}_${count}`
+  used.add(unique)
+  return CallId(unique)
+}
+
+function renameResult(message: ToolResultMessage, callId: CallId): ToolResultMessage {
+  const [block] = message.content
+  return { ...message, content: [{ ...block, toolCallId: callId }], source: { ...message.source, callId } }
+}
+
+/** The message without empty text; null when nothing is left of it. */
+function cleanBlocks<M extends Message>(message: M, index: number, note: Note): M | null {
+  const content = clean(message.content, index, note)
+  if (content === message.content) return message
+  if (content.length > 0) return { ...message, content }
+  note('empty-message', index)
+  return null
+}
+
+function cleanResult(message: ToolResultMessage, index: number, note: Note): ToolResultMessage {
+  const [block] = message.content
+  const content = clean(block.content, index, note)
+  return content === block.content ? message : { ...message, content: [{ ...block, content }] }
+}
+
+function clean(content: readonly ContentBlock[], index: number, note: Note): readonly ContentBlock[] {
+  let changed = false
+  const result: ContentBlock[] = []
+  for (const block of content) {
+    if (isBlankText(block)) {
+      note('empty-text', index)
+      changed = true
+      continue
+    }
+    if ((block.type === 'text' || block.type === 'reasoning') && hasLoneSurrogate(block.text)) {
+      note('malformed-text', index)
+      changed = true
+      result.push({ ...block, text: wellFormedText(block.text) })
+      continue
+    }
+    result.push(block)
+  }
+  return changed ? result : content
+}
+
+const loneSurrogate = /\p{Surrogate}/u
+
+/** True when the text holds half of a surrogate pair, which no UTF-8 body can carry. */
+export const hasLoneSurrogate = (text: string): boolean => loneSurrogate.test(text)
+
+/** The text with each lone surrogate replaced by U+FFFD. */
+export const wellFormedText = (text: string): string => text.replace(/\p{Surrogate}/gu, '\ufffd')

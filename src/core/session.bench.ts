@@ -1,0 +1,55 @@
+import type { Bench, Contestant, Row } from '../../e2e/bench/harness.ts'
+import type { Variant, WorkloadEvent } from '../../e2e/bench/workload.mjs'
+import { Session } from './session.ts'
+
+/** What is measured of a session, untyped: the workload is data, checked by `append` as it runs. */
+type Log = { append(type: string, data: unknown, intent?: { surfaceOp: 'append' }): unknown }
+
+const surfaceIntent = { surfaceOp: 'append' } as const
+
+const appendAll = (events: readonly WorkloadEvent[], create: () => Log): Contestant => {
+  return () => {
+    const log = create()
+    return () => {
+      for (const { type, data, surfaceOp } of events) {
+        if (surfaceOp === undefined) log.append(type, data)
+        else log.append(type, data, surfaceIntent)
+      }
+      return log
+    }
+  }
+}
+
+const cloneAll = (events: readonly WorkloadEvent[]): Contestant => {
+  return () => () => {
+    const kept: unknown[] = []
+    for (const { data } of events) kept.push(structuredClone(data))
+    return kept
+  }
+}
+
+/** Goal 10: what one `append` costs in memory, against the predecessor's and against a bare clone of the payload. */
+export default async function (bench: Bench): Promise<Row[]> {
+  const { Session: PeerSession } = await bench.peer()
+  const n = bench.size(10_000)
+  const measure = (variant: Variant): Promise<Record<'ours' | 'clone' | 'peer', number>> => {
+    const v0 = bench.workload.v0(n, variant)
+    const v3 = bench.workload.v3(n, variant)
+    let now = 0
+    const contestants = {
+      ours: appendAll(v3, () => Session.create({ id: 'a', now: () => (now += 1) }) as unknown as Log),
+      clone: cloneAll(v3),
+      peer: appendAll(v0, () => PeerSession.create('a')),
+    }
+    return bench.measure(contestants, { operations: n, rounds: variant === 'small' ? 15 : 7 })
+  }
+
+  const small = await measure('small')
+  const real = await measure('real')
+  return [
+    bench.row('append, small, against the predecessor, µs/event', small.ours, small.peer, '≥ 5×'),
+    bench.row('append, small, against structuredClone, µs/event', small.ours, small.clone, '≤ 0.75×'),
+    bench.row('append, real, against the predecessor, µs/event', real.ours, real.peer, '≥ 3×'),
+    bench.row('append, real, against structuredClone, µs/event', real.ours, real.clone, '≤ 1×'),
+  ]
+}

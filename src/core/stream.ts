@@ -1,0 +1,222 @@
+/**
+ * A model's answer as it arrived: packing chunks into records for the log, and assembling chunks into blocks
+ * (SPEC L13, L14).
+ */
+import { SessionError } from './errors.ts'
+import type { ContentBlock, FinishReason, StreamChunk, StreamRecord, Usage } from './events.ts'
+import { CallId } from './ids.ts'
+import type { JsonValue } from './json.ts'
+
+/** A chunk and when it arrived, epoch ms. */
+export type TimedChunk = { readonly time: number; readonly chunk: StreamChunk }
+
+type OpenRun = {
+  type: string
+  time0: number
+  index: number
+  dt: number[]
+  id?: string
+  name?: string
+  parts: string[]
+  last: number
+}
+
+/** Chunks as log records: deltas of one block in columns, every delta boundary kept, everything else as it came. */
+export function packStream(chunks: readonly TimedChunk[]): StreamRecord[] {
+  const records: StreamRecord[] = []
+  let run: OpenRun | null = null
+  const close = () => {
+    if (run !== null) records.push(recordOf(run))
+    run = null
+  }
+  for (const timed of chunks) {
+    const { time, chunk } = timed
+    const delta = asDelta(chunk)
+    if (delta === null) {
+      close()
+      records.push({ type: 'chunk', time, chunk })
+    } else if (run !== null && joins(run, delta, time)) {
+      const open: OpenRun = run
+      open.dt.push(time - open.last)
+      open.parts.push(delta.part)
+      open.last = time
+    } else {
+      close()
+      const { part, ...rest } = delta
+      run = { ...rest, time0: time, dt: [], parts: [part], last: time }
+    }
+  }
+  close()
+  return records
+}
+
+type Delta = { type: string; index: number; part: string; id?: string; name?: string }
+
+function asDelta(chunk: StreamChunk): Delta | null {
+  switch (chunk.type) {
+    case 'text-delta':
+      return { type: 'text-chunks', index: chunk.index, part: chunk.text }
+    case 'reasoning-delta':
+      return { type: 'reasoning-chunks', index: chunk.index, part: chunk.text }
+    case 'tool-call-delta': {
+      const { index, id, name, argumentsDelta } = chunk
+      if (id === '' || name === '') return null
+      return { type: 'tool-call-chunks', index, part: argumentsDelta, id, ...(name === undefined ? {} : { name }) }
+    }
+    default:
+      return null
+  }
+}
+
+function joins(run: OpenRun, delta: Delta, time: number): boolean {
+  const gap = time - run.last
+  return (
+    run.type === delta.type &&
+    run.index === delta.index &&
+    run.id === delta.id &&
+    run.name === delta.name &&
+    Number.isSafeInteger(gap) &&
+    run.last + gap === time
+  )
+}
+
+function recordOf({ type, time0, index, dt, id, name, parts }: OpenRun): StreamRecord {
+  if (type !== 'tool-call-chunks') {
+    return { type: type as 'text-chunks' | 'reasoning-chunks', time0, index, dt, texts: parts }
+  }
+  return { type, time0, index, dt, id: id as string, ...(name === undefined ? {} : { name }), args: parts }
+}
+
+/** What a stream amounts to. */
+export type Assembled = {
+  readonly blocks: readonly ContentBlock[]
+  readonly finish: FinishReason
+  readonly usage?: Usage
+  readonly replayState?: JsonValue
+}
+
+type OpenBlock = { kind: string; closed: ContentBlock | null; text: string[]; id: string; name: string; index: number }
+
+/** Advances block by block while chunks arrive. Deltas and closes after a block's first close are ignored. */
+export class StreamAssembler {
+  readonly #blocks = new Map<number, OpenBlock>()
+  #usage: Usage | undefined
+  #finish: FinishReason | null = null
+  #replayState: JsonValue | undefined
+
+  push(chunk: StreamChunk): void {
+    switch (chunk.type) {
+      case 'block-start':
+        this.#open(chunk.index, chunk.blockType)
+        return
+      case 'text-delta':
+        this.#append(chunk.index, 'text', chunk.text)
+        return
+      case 'reasoning-delta':
+        this.#append(chunk.index, 'reasoning', chunk.text)
+        return
+      case 'tool-call-delta': {
+        const block = this.#append(chunk.index, 'tool-call', chunk.argumentsDelta)
+        if (block.id === '') block.id = chunk.id
+        if (block.name === '' && chunk.name !== undefined) block.name = chunk.name
+        return
+      }
+      case 'block-end':
+        this.#open(chunk.index, chunk.block.type).closed ??= chunk.block
+        return
+      case 'usage':
+        this.#usage = chunk.usage
+        return
+      case 'finish':
+        this.#finish = chunk.reason
+        this.#replayState = chunk.replayState
+    }
+  }
+
+  /** True once a finish chunk has arrived. */
+  get finished(): boolean {
+    return this.#finish !== null
+  }
+
+  get usage(): Usage | undefined {
+    return this.#usage
+  }
+
+  /**
+   * The whole answer. A stream without a finish chunk counts as `stop`; tool calls of a `max-tokens` finish are dropped,
+   * because truncated calls must not run. `dropBlankText` also drops text blocks with nothing to see.
+   *
+   * @throws {SessionError} `stream` when a block of an unknown kind was never closed.
+   */
+  assemble({ dropBlankText = false }: { readonly dropBlankText?: boolean } = {}): Assembled {
+    const finish = this.#finish ?? { kind: 'stop' }
+    const blocks = [...this.#blocks.values()].map(finishBlock)
+    const truncated = finish.kind === 'max-tokens'
+    const keep = blocks.map(
+      block => !(truncated && block.type === 'tool-call') && !(dropBlankText && isBlankText(block)),
+    )
+    const replayState = keptReplayState(this.#replayState, keep)
+    return {
+      blocks: blocks.filter((_, index) => keep[index]),
+      finish,
+      ...(this.#usage === undefined ? {} : { usage: this.#usage }),
+      ...(replayState === undefined ? {} : { replayState }),
+    }
+  }
+
+  /** What was visible when the stream was cancelled: text and reasoning that is not only white space (SPEC A7). */
+  interruptedPrefix(): readonly ContentBlock[] {
+    return [...this.#blocks.values()]
+      .map(block => block.closed ?? openText(block))
+      .filter(block => block !== null)
+      .filter(block => (block.type === 'text' || block.type === 'reasoning') && block.text.trim() !== '')
+  }
+
+  #open(index: number, kind: string): OpenBlock {
+    const known = this.#blocks.get(index)
+    if (known !== undefined) return known
+    const block: OpenBlock = { kind, closed: null, text: [], id: '', name: '', index }
+    this.#blocks.set(index, block)
+    return block
+  }
+
+  #append(index: number, kind: string, text: string): OpenBlock {
+    const block = this.#open(index, kind)
+    if (block.closed === null) block.text.push(text)
+    return block
+  }
+}
+
+/** Text without anything to see says nothing, and strict providers refuse it. */
+export const isBlankText = (block: ContentBlock): boolean => block.type === 'text' && block.text.trim() === ''
+
+function openText({ kind, text }: OpenBlock): ContentBlock | null {
+  return kind === 'text' || kind === 'reasoning' ? { type: kind, text: text.join('') } : null
+}
+
+function finishBlock(block: OpenBlock): ContentBlock {
+  const { closed, kind, index, id, name, text } = block
+  if (closed !== null) return closed
+  if (kind === 'tool-call') {
+    return { type: 'tool-call', id: CallId(id === '' ? `call-${index}` : id), name, arguments: text.join('') }
+  }
+  const open = openText(block)
+  if (open === null) throw new SessionError('stream', `Block ${index} of kind ${kind} was never closed`)
+  return open
+}
+
+/** Per-block entries of a replay state are dropped in step with their blocks; a wrong count discards it whole. */
+function keptReplayState(state: JsonValue | undefined, keep: readonly boolean[]): JsonValue | undefined {
+  if (typeof state !== 'object' || state === null || Array.isArray(state)) return state
+  const { blocks, ...rest } = state as { readonly [key: string]: JsonValue }
+  if (!Array.isArray(blocks)) return state
+  if (blocks.length !== keep.length) return undefined
+  return { ...rest, blocks: (blocks as readonly JsonValue[]).filter((_, index) => keep[index]) }
+}
+
+/** The assembled answer of a complete list of chunks. */
+export function assembleStream(chunks: Iterable<StreamChunk>): Assembled {
+  const assembler = new StreamAssembler()
+  for (const chunk of chunks) assembler.push(chunk)
+  return assembler.assemble()
+}

@@ -1,0 +1,248 @@
+/**
+ * The surface: the ordered seqs of the events the model reads. An event's effect is planned first (pure, may refuse) and
+ * applied second (cannot fail), so a refused event leaves nothing to undo (SPEC S1–S9).
+ */
+import { SessionError } from './errors.ts'
+import type { EventOf, SessionEvent, SurfaceEvent, SurfaceOp } from './events.ts'
+import type { Committed, EventLookup, Fold, SurfaceChange } from './fold.ts'
+import { isSafeNonNegativeInteger, type SessionSeq } from './ids.ts'
+import { equalJson } from './json.ts'
+import { isKnownEventType, isSurfaceEventType } from './vocabulary.ts'
+
+/** The folded surface. Only the fold that owns it changes it; everyone else reads. */
+export type SurfaceState = {
+  readonly nodes: SessionSeq[]
+  /** +1 for each replacement. */
+  replaceGeneration: number
+  /** +1 for each replacement and each message projection. */
+  contentGeneration: number
+}
+
+/** An event of a surface type that carries its marker. */
+export function isSurfaceEvent(event: SessionEvent): event is SurfaceEvent {
+  return isSurfaceEventType(event.type) && (event as { surfaceOp?: unknown }).surfaceOp !== undefined
+}
+
+/** A surface event that was said, not rewritten: the material of a transcript. */
+export function isAppendSurfaceEvent(event: SessionEvent): event is SurfaceEvent & { readonly surfaceOp: 'append' } {
+  return isSurfaceEvent(event) && event.surfaceOp === 'append'
+}
+
+/** A surface event that stands for a range of earlier ones. */
+export function isReplaceSurfaceEvent(
+  event: SessionEvent,
+): event is SurfaceEvent & { readonly surfaceOp: Exclude<SurfaceOp, 'append'> } {
+  return isSurfaceEvent(event) && event.surfaceOp !== 'append'
+}
+
+const NO_CHANGE: SurfaceChange = Object.freeze({ kind: 'none' })
+
+/**
+ * Checks the surface fields of one event by themselves (SPEC S1–S4).
+ *
+ * @throws {SessionError} `surface-op`, `surface-sources`, `surface-range`.
+ */
+export function checkSurfaceFields(event: SessionEvent): void {
+  const { type, seq } = event
+  const { surfaceOp, sourceEventSeqs, ignorable } = event as Partial<Record<string, unknown>>
+  if (!isSurfaceEventType(type)) {
+    if (ignorable === true && !isKnownEventType(type)) return
+    if (surfaceOp !== undefined || sourceEventSeqs !== undefined) {
+      const field = surfaceOp !== undefined ? 'surfaceOp' : 'sourceEventSeqs'
+      throw fail('surface-op', event, `is not eligible for the surface but carries ${field}`)
+    }
+    return
+  }
+  if (surfaceOp === undefined) throw fail('surface-op', event, 'must carry surfaceOp')
+  if (surfaceOp !== 'append') checkReplaceOp(event, surfaceOp)
+  if (sourceEventSeqs === undefined) return
+  if (type === 'assistant/message') {
+    throw fail('surface-sources', event, 'embeds its stream and may not carry sourceEventSeqs')
+  }
+  checkSources(event, sourceEventSeqs, seq)
+}
+
+function checkReplaceOp(event: SessionEvent, op: unknown): void {
+  if (typeof op !== 'object' || op === null || Array.isArray(op)) {
+    throw fail('surface-op', event, `has an invalid surfaceOp: expected 'append' or an object`)
+  }
+  const { op: name, startSeq, endSeq } = op as { op?: unknown; startSeq?: unknown; endSeq?: unknown }
+  const valid =
+    name === 'replace' &&
+    isSafeNonNegativeInteger(startSeq) &&
+    isSafeNonNegativeInteger(endSeq) &&
+    Object.keys(op).length === 3
+  if (!valid) {
+    throw fail(
+      'surface-op',
+      event,
+      `has an invalid replace operation: expected exactly {op:'replace', startSeq, endSeq} with seqs, found keys ${Object.keys(op).join(', ')}`,
+    )
+  }
+  if (startSeq >= event.seq || endSeq >= event.seq) {
+    throw fail('surface-range', event, `replaces ${startSeq}…${endSeq}, which is not earlier than itself`)
+  }
+}
+
+function checkSources(event: SessionEvent, sources: unknown, seq: number): void {
+  if (!Array.isArray(sources)) throw fail('surface-sources', event, 'has sourceEventSeqs that is not an array')
+  if (sources.length === 0) throw fail('surface-sources', event, 'has empty sourceEventSeqs; leave it out instead')
+  const seen = new Set<number>()
+  for (let index = 0; index < sources.length; index += 1) {
+    const source: unknown = sources[index]
+    if (!isSafeNonNegativeInteger(source)) {
+      throw fail('surface-sources', event, `has sourceEventSeqs[${index}] that is not a seq`)
+    }
+    if (seen.has(source)) throw fail('surface-sources', event, `cites ${source} twice`)
+    if (source >= seq) throw fail('surface-sources', event, `cites ${source}, which is not earlier than itself`)
+    seen.add(source)
+  }
+}
+
+/**
+ * Works out what `event` does to `surface`, or refuses it. Changes neither. The event's own fields must have passed
+ * `checkSurfaceFields`; `eventAt` must know the events on the surface.
+ *
+ * @throws {SessionError} `surface-range`, `surface-coverage`, `tool-result-rewrite`, `system-head` (SPEC S5–S8).
+ */
+export function planSurfaceChange(
+  surface: Readonly<{ nodes: readonly SessionSeq[] }>,
+  event: SessionEvent,
+  eventAt: EventLookup,
+): SurfaceChange {
+  if (!isSurfaceEvent(event)) return NO_CHANGE
+  if (event.surfaceOp === 'append') return { kind: 'append', seq: event.seq }
+
+  const { startSeq, endSeq } = event.surfaceOp
+  const from = surface.nodes.lastIndexOf(startSeq)
+  if (from === -1) throw fail('surface-range', event, `replaces from ${startSeq}, which is not on the surface`)
+  const to = surface.nodes.lastIndexOf(endSeq)
+  if (to === -1) throw fail('surface-range', event, `replaces to ${endSeq}, which is not on the surface`)
+  if (from > to) throw fail('surface-range', event, `replaces ${startSeq}…${endSeq}, whose start comes after its end`)
+
+  const shadowed = surface.nodes.slice(from, to + 1)
+  checkCoverage(event, shadowed)
+  if (event.type === 'tool/result') checkToolResultRewrite(event, shadowed, eventAt)
+  checkSystemHead(event, from, shadowed, eventAt)
+  return { kind: 'replace', seq: event.seq, from, to }
+}
+
+function checkCoverage(event: SurfaceEvent, shadowed: readonly SessionSeq[]): void {
+  const sources = new Set(event.sourceEventSeqs)
+  const missing = shadowed.filter(seq => !sources.has(seq))
+  if (missing.length > 0) {
+    throw fail('surface-coverage', event, `shadows ${listed(missing)} without citing it in sourceEventSeqs`)
+  }
+}
+
+function checkToolResultRewrite(
+  event: EventOf<'tool/result'>,
+  shadowed: readonly SessionSeq[],
+  eventAt: EventLookup,
+): void {
+  const target = shadowed.length === 1 ? eventAt(shadowed[0] as SessionSeq) : undefined
+  if (target?.type !== 'tool/result') {
+    throw fail('tool-result-rewrite', event, `must replace exactly one tool/result, not ${listed(shadowed)}`)
+  }
+  if (!equalJson(withoutContent(event), withoutContent(target))) {
+    throw fail('tool-result-rewrite', event, `may change only the content of ${target.seq}`)
+  }
+}
+
+/** The payload with the one part a rewrite may change taken out. */
+function withoutContent({ data }: EventOf<'tool/result'>): unknown {
+  const [block] = data.message.content
+  return { ...data, message: { ...data.message, content: [{ ...block, content: [] }] } }
+}
+
+function checkSystemHead(
+  event: SurfaceEvent,
+  from: number,
+  shadowed: readonly SessionSeq[],
+  eventAt: EventLookup,
+): void {
+  if (from !== 0 || eventAt(shadowed[0] as SessionSeq)?.type !== 'system/message') return
+  if (event.type === 'system/message' && shadowed.length === 1) return
+  throw fail(
+    'system-head',
+    event,
+    `would swallow the system head ${shadowed[0]}; only a system/message over exactly it may replace it`,
+  )
+}
+
+/** Carries out a planned change on a surface the caller owns. Cannot fail. */
+export function applySurfaceChange(surface: SurfaceState, change: SurfaceChange): void {
+  if (change.kind === 'append') {
+    surface.nodes.push(change.seq)
+  } else if (change.kind === 'replace') {
+    surface.nodes.splice(change.from, change.to - change.from + 1, change.seq)
+    surface.replaceGeneration += 1
+    surface.contentGeneration += 1
+  }
+}
+
+/** The surface as a fold. Its state is updated in place: compare generations and length, not references. */
+export const surfaceFold: Fold<SurfaceState> = {
+  key: 'surface',
+  version: 1,
+  initial: () => ({ nodes: [], replaceGeneration: 0, contentGeneration: 0 }),
+  evolve(state, { surfaceChange }: Committed) {
+    applySurfaceChange(state, surfaceChange)
+    return state
+  },
+  toJSON: ({ nodes, replaceGeneration, contentGeneration }) => ({
+    nodes: [...nodes],
+    replaceGeneration,
+    contentGeneration,
+  }),
+  fromJSON(json) {
+    const { nodes, replaceGeneration, contentGeneration } = json as unknown as SurfaceState
+    return { nodes: [...nodes], replaceGeneration, contentGeneration }
+  },
+}
+
+/** One replacement found by `foldSurface`, with the seqs it shadowed in surface order. */
+export type SurfaceReplacement = {
+  readonly seq: SessionSeq
+  readonly startSeq: SessionSeq
+  readonly endSeq: SessionSeq
+  readonly shadowedSeqs: readonly SessionSeq[]
+}
+
+export type FoldedSurface = SurfaceState & { readonly replacements: readonly SurfaceReplacement[] }
+
+/**
+ * Replays `events` (consecutive, from any seq) over a copy of `start`. Earlier events that are still on `start` must be
+ * found by `eventAt`.
+ *
+ * @throws {SessionError} as `checkSurfaceFields` and `planSurfaceChange` do, and `seq` for a gap.
+ */
+export function foldSurface(
+  events: readonly SessionEvent[],
+  start: Readonly<SurfaceState> = surfaceFold.initial(),
+  eventAt: EventLookup = () => undefined,
+): FoldedSurface {
+  const state: SurfaceState = { ...start, nodes: [...start.nodes] }
+  const replacements: SurfaceReplacement[] = []
+  const base = events[0]?.seq ?? 0
+  const lookup: EventLookup = seq => (seq >= base ? events[seq - base] : eventAt(seq))
+  events.forEach((event, index) => {
+    if (event.seq !== base + index) throw fail('seq', event, `expected seq ${base + index}`)
+    checkSurfaceFields(event)
+    const change = planSurfaceChange(state, event, lookup)
+    if (change.kind === 'replace') {
+      const shadowedSeqs = state.nodes.slice(change.from, change.to + 1)
+      const [startSeq, endSeq] = [shadowedSeqs[0], shadowedSeqs.at(-1)] as [SessionSeq, SessionSeq]
+      replacements.push({ seq: event.seq, startSeq, endSeq, shadowedSeqs })
+    }
+    applySurfaceChange(state, change)
+  })
+  return { ...state, replacements }
+}
+
+const listed = (seqs: readonly number[]): string =>
+  seqs.length <= 8 ? seqs.join(', ') : `${seqs.slice(0, 8).join(', ')} and ${seqs.length - 8} more`
+
+function fail(code: ConstructorParameters<typeof SessionError>[0], event: SessionEvent, what: string): SessionError {
+  return new SessionError(code, `${event.type} at seq ${event.seq} ${what}`, { seq: event.seq, eventType: event.type })
+}

@@ -1,0 +1,114 @@
+/** A session that is open for writing: the log in memory, its storage following behind, and the lease it is held by. */
+import { SessionError } from '../core/errors.ts'
+import type { SessionEvent } from '../core/events.ts'
+import type { Committed } from '../core/fold.ts'
+import { SessionSeq } from '../core/ids.ts'
+import { jsonText } from '../core/json.ts'
+import type { Session } from '../core/session.ts'
+import type { SessionStorage } from '../storage/storage.ts'
+import type { WriteBehind, WriteBehindStatus } from '../storage/write-behind.ts'
+import type { Release } from './lease.ts'
+
+/** A committed event with its JSON text, made once for disk, page and other tabs. */
+export type StoredCommit = Committed & { readonly text: string }
+
+export type CommitListener = (commit: StoredCommit) => void
+
+type Parts = {
+  readonly session: Session
+  readonly storage: SessionStorage
+  readonly writer: WriteBehind
+  readonly release: Release
+}
+
+export class LiveSession {
+  readonly session: Session
+  readonly #parts: Parts
+  readonly #listeners = new Set<CommitListener>()
+  readonly #unsubscribe: () => void
+  #closing: Promise<void> | null = null
+
+  /** `unsaved` are the events of `session` that storage does not have yet. */
+  constructor(parts: Parts, unsaved: readonly SessionEvent[]) {
+    this.session = parts.session
+    this.#parts = parts
+    for (const event of unsaved) parts.writer.enqueue(event.seq, jsonText(event))
+    this.#unsubscribe = parts.session.subscribe(committed => this.#publish(committed))
+  }
+
+  /** How much is not stored yet, and why. */
+  get storageStatus(): WriteBehindStatus {
+    return this.#parts.writer.status
+  }
+
+  /** Calls `listener` for each event committed from now on; returns its remover. Listeners must not throw. */
+  onCommit(listener: CommitListener): () => void {
+    this.#listeners.add(listener)
+    return () => {
+      this.#listeners.delete(listener)
+    }
+  }
+
+  /** Resolves when every event so far is stored for good. @throws {StorageError} and keeps the events (SPEC W6, W7). */
+  flush(): Promise<void> {
+    return this.#parts.writer.flush()
+  }
+
+  /**
+   * Events `from` (inclusive) to `to` (exclusive), in order, from memory or storage.
+   *
+   * @throws {SessionError} `not-resident` when the range is not one of the log.
+   */
+  async *readEvents({ from = 0, to = this.session.length }: EventRange = {}): AsyncGenerator<SessionEvent, void, void> {
+    if (!(from >= 0 && to <= this.session.length && from <= to)) {
+      throw new SessionError('not-resident', `Expected a range within 0…${this.session.length}; found ${from}…${to}`, {
+        sessionId: this.session.id,
+      })
+    }
+    for (let seq = from; seq < to; seq += 1) {
+      const event = this.session.eventAt(seq)
+      if (event !== undefined) {
+        yield event
+        continue
+      }
+      const stored = await this.#readStored(seq, Math.min(to, seq + READ_PAGE))
+      yield* stored
+      seq += stored.length - 1
+    }
+  }
+
+  /** Stores what is left, gives the lease up. Safe to call twice. @throws {StorageError} when the last flush fails. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #close(): Promise<void> {
+    const { session, writer, release } = this.#parts
+    this.#unsubscribe()
+    try {
+      // A session nothing was ever written to leaves nothing behind.
+      if (session.length > 0) await writer.flush()
+    } finally {
+      release()
+    }
+  }
+
+  async #readStored(from: number, to: number): Promise<SessionEvent[]> {
+    const segments = await this.#parts.storage.read(this.session.id, SessionSeq(from), SessionSeq(to))
+    return segments
+      .flatMap(segment => JSON.parse(segment.text) as SessionEvent[])
+      .filter(event => event.seq >= from && event.seq < to)
+  }
+
+  #publish(committed: Committed): void {
+    const text = jsonText(committed.event)
+    this.#parts.writer.enqueue(committed.event.seq, text)
+    for (const listener of [...this.#listeners]) listener({ ...committed, text })
+  }
+}
+
+export type EventRange = { readonly from?: number; readonly to?: number }
+
+/** Most events of one read from storage. */
+const READ_PAGE = 256

@@ -1,0 +1,322 @@
+/**
+ * What IndexedDB adds to the promises of a storage: what is on disk, and what happens when the database is held, newer,
+ * lost or refused. For tests; runs in Node on fake-indexeddb and in a browser on the real one.
+ */
+import { SessionId } from '../core/ids.ts'
+import { batch, events, newSession, positions, readAll, refuses, same, seqs, store } from './conformance-kit.ts'
+import { type IndexedDbOptions, type IndexedDbStatus, indexedDbStorage } from './indexeddb.ts'
+import type { SessionStorage } from './storage.ts'
+
+const A = SessionId('a')
+let databases = 0
+
+/** A name no other test has used. */
+export const freshName = (): string => `palimpsest-test-${Date.now()}-${databases++}`
+
+/** Settles as the request does. */
+export function settled<Value>(request: IDBRequest<Value>): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    request.onsuccess = () => resolve(request.result)
+    request.onerror = () => reject(request.error ?? new DOMException('no reason given'))
+  })
+}
+
+/** Opens a database without idb; unlike ours, the connection ignores `versionchange`. */
+export function openRaw(name: string, version?: number, upgrade?: (db: IDBDatabase) => void): Promise<IDBDatabase> {
+  const request = indexedDB.open(name, version)
+  request.onupgradeneeded = () => upgrade?.(request.result)
+  return settled(request)
+}
+
+/** Changes what is stored behind the storage's back. */
+async function tamper(name: string, store: string, change: (store: IDBObjectStore) => IDBRequest): Promise<void> {
+  const db = await openRaw(name)
+  await settled(change(db.transaction(store, 'readwrite').objectStore(store)))
+  db.close()
+}
+
+/** Runs `body` while `target[key]` is replaced. */
+export async function replaced<Target extends object, Key extends keyof Target>(
+  target: Target,
+  key: Key,
+  replacement: Target[Key],
+  body: () => Promise<void>,
+): Promise<void> {
+  const original = Object.getOwnPropertyDescriptor(target, key)
+  Object.defineProperty(target, key, { configurable: true, writable: true, value: replacement })
+  try {
+    await body()
+  } finally {
+    if (original) Object.defineProperty(target, key, original)
+    else delete target[key]
+  }
+}
+
+type DatabaseCase = { readonly name: string; readonly run: () => Promise<void> }
+
+/** A case with a database of its own; storages it opens are closed, whatever happens. */
+function databaseCase(
+  name: string,
+  body: (open: (options?: IndexedDbOptions, version?: number) => SessionStorage, database: string) => Promise<void>,
+): DatabaseCase {
+  return {
+    name,
+    run: async () => {
+      const database = freshName()
+      const opened: SessionStorage[] = []
+      try {
+        await body((options, version) => {
+          const storage = indexedDbStorage({ name: database, openTimeoutMs: 5_000, ...options }, version)
+          opened.push(storage)
+          return storage
+        }, database)
+      } finally {
+        for (const storage of opened) await storage.close()
+      }
+    },
+  }
+}
+
+export const databaseCases: readonly DatabaseCase[] = [
+  databaseCase('W1 what was stored is there after the database was closed and opened again', async open => {
+    const before = open()
+    await store(before, newSession('a', [], 'Notes'), [2, 1])
+    const record = await before.get(A)
+    await before.close()
+    const after = open()
+    same('record', await after.get(A), record)
+    same('events', await positions(after, 'a'), seqs('a', 0, 3))
+  }),
+
+  databaseCase('W4 one record per batch holds the JSON text, and nothing else is stored', async (open, database) => {
+    const storage = open()
+    await store(storage, newSession('a'), [2, 1])
+    await storage.append(batch('a', 3, 0, { durability: 'strict' }))
+    const db = await openRaw(database)
+    same('version', db.version, 1)
+    same('object stores', [...db.objectStoreNames], ['segments', 'sessions'])
+    const tx = db.transaction(['segments', 'sessions'])
+    same('segments', await settled(tx.objectStore('segments').getAll()), [
+      { logId: 'a', firstSeq: 0, count: 2, text: events('a', 0, 2) },
+      { logId: 'a', firstSeq: 2, count: 1, text: events('a', 2, 1) },
+    ])
+    same('records', await settled(tx.objectStore('sessions').getAll()), [await storage.get(A)])
+    db.close()
+  }),
+
+  databaseCase('W3 of two connections, the one that claimed last may write', async open => {
+    const [first, second] = [open(), open()]
+    await store(first, newSession('a'), [1])
+    await second.claim(A)
+    await refuses('the first writer', 'stale-epoch', first.append(batch('a', 1, 1)))
+    await second.append(batch('a', 1, 1, { epoch: 2 }))
+    same('events', await positions(first, 'a'), seqs('a', 0, 2))
+  }),
+
+  databaseCase('W2 of two connections that create one session, one succeeds', async open => {
+    const results = await Promise.allSettled(
+      [open(), open()].map(storage => storage.append(batch('a', 0, 1, { create: newSession('a') }))),
+    )
+    same('results', results.map(result => result.status).sort(), ['fulfilled', 'rejected'])
+  }),
+
+  databaseCase('W6 each append is one transaction over both stores, with the durability asked for', async open => {
+    const storage = open()
+    await store(storage, newSession('a'), [1])
+    const original = Reflect.get(IDBDatabase.prototype, 'transaction')
+    const begun: unknown[] = []
+    const spy: IDBDatabase['transaction'] = function (this: IDBDatabase, stores, mode, options) {
+      begun.push([stores, mode, options?.durability])
+      return original.call(this, stores, mode, options)
+    }
+    await replaced(IDBDatabase.prototype, 'transaction', spy, async () => {
+      await storage.append(batch('a', 1, 1, { durability: 'relaxed' }))
+      await storage.append(batch('a', 2, 1, { durability: 'strict' }))
+    })
+    const stores = ['sessions', 'segments']
+    same('transactions', begun, [
+      [stores, 'readwrite', 'relaxed'],
+      [stores, 'readwrite', 'strict'],
+    ])
+  }),
+
+  ...(['put', 'add'] as const).map(method =>
+    databaseCase(`W1 an append whose ${method} fails stores nothing`, async open => {
+      const storage = open()
+      await store(storage, newSession('a'), [1])
+      const before = [await storage.list(), await readAll(storage, 'a')]
+      const full = (): never => {
+        throw new DOMException('disk is full', 'QuotaExceededError')
+      }
+      await replaced(IDBObjectStore.prototype, method, full, async () => {
+        const error = await refuses('append', 'quota-exceeded', storage.append(batch('a', 1, 1)))
+        same('name of the cause', (error.cause as Error).name, 'QuotaExceededError')
+        same('facts', [error.sessionId, error.seq], ['a', 1])
+      })
+      same('what is stored', [await storage.list(), await readAll(storage, 'a')], before)
+      await storage.append(batch('a', 1, 1))
+    }),
+  ),
+
+  databaseCase(
+    'W1 a gap between segments, and a segment in the way, are refused as corrupt',
+    async (open, database) => {
+      const storage = open()
+      await store(storage, newSession('a'), [2, 2, 2])
+      const whole = await storage.get(A)
+      await tamper(database, 'sessions', sessions => sessions.put({ ...whole, nextSeq: 5 }))
+      await refuses('a read of segments beyond the next seq', 'corrupt', readAll(storage, 'a'))
+      await tamper(database, 'sessions', sessions => sessions.put(whole))
+
+      await tamper(database, 'segments', segments => segments.delete(['a', 2]))
+      const error = await refuses('a read over the gap', 'corrupt', readAll(storage, 'a'))
+      same('facts', [error.sessionId, error.seq], ['a', 2])
+      await refuses('a read from the gap on', 'corrupt', readAll(storage, 'a', 3))
+      await refuses('a read into the gap', 'corrupt', readAll(storage, 'a', 0, 3))
+      same('a read beside the gap', await positions(storage, 'a', 4), seqs('a', 4, 6))
+
+      await tamper(database, 'sessions', sessions => sessions.put({ ...whole, nextSeq: 4 }))
+      await refuses('an append over a segment', 'corrupt', storage.append(batch('a', 4, 1)))
+      same('events there', await positions(storage, 'a', 4, 4), [])
+      await tamper(database, 'sessions', sessions => sessions.put({ ...whole, nextSeq: 'x' }))
+      await refuses('a malformed record', 'corrupt', storage.claim(A))
+    },
+  ),
+
+  databaseCase('W10 a newer database is refused and untouched', async (open, database) => {
+    const newer = await openRaw(database, 2, db => db.createObjectStore('future').put('kept', 'key'))
+    newer.close()
+    const storage = open()
+    await refuses('list', 'newer-database', storage.list())
+    await refuses('append', 'newer-database', storage.append(batch('a', 0, 1, { create: newSession('a') })))
+    const after = await openRaw(database)
+    same('version and stores', [after.version, [...after.objectStoreNames]], [2, ['future']])
+    same('value', await settled(after.transaction('future').objectStore('future').get('key')), 'kept')
+    after.close()
+  }),
+
+  databaseCase('W10 a connection makes way for a newer build, then refuses its database', async (open, database) => {
+    const statuses: IndexedDbStatus[] = []
+    const storage = open({ onStatus: status => statuses.push(status) })
+    await store(storage, newSession('a'), [2])
+    const newer = await openRaw(database, 2)
+    await refuses('append', 'newer-database', storage.append(batch('a', 2, 1)))
+    const segments = newer.transaction('segments').objectStore('segments')
+    same('segments', (await settled(segments.getAllKeys())).length, 1)
+    same('statuses', statuses, ['open', 'superseded'])
+    newer.close()
+  }),
+
+  databaseCase('W11 an open that another tab blocks goes on when that tab lets go', async (open, database) => {
+    await store(open(), newSession('a'), [1])
+    const holder = await openRaw(database)
+    const statuses: IndexedDbStatus[] = []
+    const onStatus = (status: IndexedDbStatus): void => {
+      statuses.push(status)
+      if (status === 'blocked') holder.close()
+    }
+    same('events', await positions(open({ onStatus }, 2), 'a'), seqs('a', 0, 1))
+    same('statuses', statuses, ['blocked', 'open'])
+  }),
+
+  databaseCase(
+    'W11 an open that stays blocked fails for every caller, and works once the way is free',
+    async (open, database) => {
+      await store(open(), newSession('a'), [1])
+      const holder = await openRaw(database)
+      const storage = open({ openTimeoutMs: 150 }, 2)
+      const calls = [storage.list(), storage.claim(A), storage.append(batch('a', 1, 1))]
+      for (const call of calls) {
+        const error = await refuses('call', 'blocked', call)
+        same('versions', [error.expected, error.actual], [2, 1])
+      }
+      holder.close()
+      same('events', await positions(storage, 'a'), seqs('a', 0, 1))
+      await storage.append(batch('a', 1, 1))
+    },
+  ),
+
+  databaseCase('W11 an open that came too late leaves no connection behind', async (open, database) => {
+    await store(open(), newSession('a'), [1])
+    const holder = await openRaw(database)
+    const statuses: IndexedDbStatus[] = []
+    const onStatus = (status: IndexedDbStatus): void => void statuses.push(status)
+    await refuses('call', 'blocked', open({ openTimeoutMs: 100, onStatus }, 2).list())
+    holder.close()
+    // Waits its turn behind the late open; a connection left open by that would block it for good.
+    let blocked = false
+    const deletion = indexedDB.deleteDatabase(database)
+    deletion.onblocked = () => (blocked = true)
+    await settled(deletion)
+    same('deletion was blocked', blocked, false)
+    same('statuses', statuses, ['blocked'])
+  }),
+
+  databaseCase('W11 an open that hangs fails in time, and the next call tries again', async (open, database) => {
+    const holder = await openRaw(database, 1)
+    const deletion = settled(indexedDB.deleteDatabase(database))
+    const storage = open({ openTimeoutMs: 100 })
+    await refuses('list', 'unavailable', storage.list())
+    holder.close()
+    await deletion
+    same('sessions', await storage.list(), [])
+  }),
+
+  databaseCase('W11 close while an open hangs settles', async (open, database) => {
+    const holder = await openRaw(database, 1)
+    const deletion = settled(indexedDB.deleteDatabase(database))
+    const storage = open({ openTimeoutMs: 100 })
+    const call = refuses('list', 'unavailable', storage.list())
+    await storage.close()
+    await call
+    await refuses('later', 'closed', storage.list())
+    holder.close()
+    await deletion
+  }),
+
+  databaseCase('W11 a deleted database is let go, and begun again by the next call', async (open, database) => {
+    const storage = open()
+    await store(storage, newSession('a'), [1])
+    await settled(indexedDB.deleteDatabase(database))
+    await refuses('append', 'not-found', storage.append(batch('a', 1, 1)))
+    await store(storage, newSession('a'), [1])
+  }),
+
+  databaseCase('W11 all callers share one open; a failed one is tried again', async open => {
+    const original = Reflect.get(IDBFactory.prototype, 'open')
+    let opens = 0
+    const counted: IDBFactory['open'] = function (this: IDBFactory, name, version) {
+      if (++opens === 1) throw new DOMException('not in this context', 'SecurityError')
+      return original.call(this, name, version)
+    }
+    await replaced(IDBFactory.prototype, 'open', counted, async () => {
+      const storage = open()
+      const calls = [storage.list(), storage.get(A)]
+      for (const call of calls) {
+        const error = await refuses('call', 'unavailable', call)
+        same('cause', (error.cause as Error).name, 'SecurityError')
+      }
+      await Promise.all([storage.list(), storage.get(A), storage.claim(A)])
+      same('opens', opens, 2)
+    })
+  }),
+
+  databaseCase('W11 a connection found closing is opened again, once', async open => {
+    const storage = open()
+    await store(storage, newSession('a'), [1])
+    const original = Reflect.get(IDBDatabase.prototype, 'transaction')
+    let failures = 0
+    const failing = (times: number): IDBDatabase['transaction'] =>
+      function (this: IDBDatabase, stores, mode, options) {
+        if (failures++ < times) throw new DOMException('connection is closing', 'InvalidStateError')
+        return original.call(this, stores, mode, options)
+      }
+    await replaced(IDBDatabase.prototype, 'transaction', failing(1), () => storage.append(batch('a', 1, 1)))
+    failures = 0
+    await replaced(IDBDatabase.prototype, 'transaction', failing(2), async () => {
+      await refuses('append', 'unavailable', storage.append(batch('a', 2, 1)))
+    })
+    await storage.append(batch('a', 2, 1))
+    same('events', await positions(storage, 'a'), seqs('a', 0, 3))
+  }),
+]

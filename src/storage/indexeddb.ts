@@ -1,0 +1,362 @@
+/** Session logs in IndexedDB: one record per session, one per group commit. The only importer of idb. */
+import { type DBSchema, type IDBPDatabase, type IDBPTransaction, openDB } from 'idb'
+import type { ErrorFacts } from '../core/errors.ts'
+import { type LogId, type SessionId, type SessionSeq, isSafeNonNegativeInteger } from '../core/ids.ts'
+import { errorName, toStorageError } from './platform-error.ts'
+import { type ReadPart, fitSegments, planRead } from './segments.ts'
+import {
+  type AppendBatch,
+  type Durability,
+  type NewSession,
+  type Segment,
+  type SessionRecord,
+  type SessionStorage,
+  StorageError,
+} from './storage.ts'
+import { inheritedNotStored, logInUse, notStored, planAppend, retitle, unusedLogs } from './stored-session.ts'
+
+/** Version of the database this build reads and writes. */
+export const DB_VERSION = 1
+
+/** What happens to the connection, for status texts. */
+export type IndexedDbStatus =
+  /** The database is open. */
+  | 'open'
+  /** Another tab holds an older database; it must be closed or reloaded. */
+  | 'blocked'
+  /** A newer build, or a deletion, asked for the database, so it was let go. */
+  | 'superseded'
+  /** The browser ended the connection; the next call opens it again. */
+  | 'lost'
+
+export type IndexedDbOptions = {
+  /** Name of the database. */
+  readonly name?: string
+  /** How long an open may take before it fails with `unavailable` or `blocked`. */
+  readonly openTimeoutMs?: number
+  /** Runs at each change of the connection. Must not throw. */
+  readonly onStatus?: (status: IndexedDbStatus) => void
+}
+
+/**
+ * A storage in the IndexedDB of this origin, opened by its first call and opened again after a lost connection.
+ * `version` is for tests of upgrades.
+ */
+export function indexedDbStorage(options: IndexedDbOptions = {}, version: number = DB_VERSION): SessionStorage {
+  const { name = 'palimpsest', openTimeoutMs = 10_000, onStatus = () => {} } = options
+  return new IndexedDbStorage(name, new Connection(name, version, openTimeoutMs, onStatus))
+}
+
+type StoredSegment = Segment & { readonly logId: LogId }
+
+interface PalimpsestDb extends DBSchema {
+  sessions: { key: SessionId; value: SessionRecord; indexes: { updatedAt: number } }
+  segments: { key: [LogId, number]; value: StoredSegment }
+}
+
+type Db = IDBPDatabase<PalimpsestDb>
+type StoreName = 'sessions' | 'segments'
+type Tx<Mode extends IDBTransactionMode> = IDBPTransaction<PalimpsestDb, StoreName[], Mode>
+
+const STORES: StoreName[] = ['sessions', 'segments']
+
+function upgrade(db: Db, oldVersion: number): void {
+  if (oldVersion >= 1) return
+  db.createObjectStore('sessions', { keyPath: 'header.id' }).createIndex('updatedAt', 'updatedAt')
+  db.createObjectStore('segments', { keyPath: ['logId', 'firstSeq'] })
+}
+
+class IndexedDbStorage implements SessionStorage {
+  readonly kind = 'indexeddb'
+  readonly name: string
+  readonly #connection: Connection
+
+  constructor(name: string, connection: Connection) {
+    this.name = name
+    this.#connection = connection
+  }
+
+  list(): Promise<readonly SessionRecord[]> {
+    return this.#run('list the sessions', {}, 'readonly', 'relaxed', async tx => {
+      const ascending = await tx.objectStore('sessions').index('updatedAt').getAll()
+      return ascending.reverse()
+    })
+  }
+
+  get(id: SessionId): Promise<SessionRecord | null> {
+    const facts = { sessionId: id }
+    return this.#run(`read the record of session ${id}`, facts, 'readonly', 'relaxed', tx => recordOf(tx, id))
+  }
+
+  claim(id: SessionId): Promise<SessionRecord | null> {
+    return this.#run(`claim session ${id}`, { sessionId: id }, 'readwrite', 'relaxed', async tx => {
+      const stored = await recordOf(tx, id)
+      if (!stored) return null
+      const claimed = { ...stored, epoch: stored.epoch + 1 }
+      await tx.objectStore('sessions').put(claimed)
+      return claimed
+    })
+  }
+
+  append(batch: AppendBatch): Promise<void> {
+    const { id, segment, durability, create } = batch
+    const { firstSeq, count, text } = segment
+    const facts = { sessionId: id, seq: firstSeq }
+    const doing = `append ${count} events to session ${id} at seq ${firstSeq}`
+    return this.#run(doing, facts, 'readwrite', durability, async tx => {
+      const record = planAppend(await recordOf(tx, id), batch)
+      if (create) await checkLogs(tx, id, create)
+
+      const puts: Promise<unknown>[] = [quiet(tx.objectStore('sessions').put(record))]
+      // `add`, so that nothing stored is ever overwritten, whatever the record says.
+      if (count > 0) puts.push(quiet(tx.objectStore('segments').add({ logId: record.logId, firstSeq, count, text })))
+      // Saves the round trip in which the browser finds out that no request follows.
+      tx.commit()
+      await Promise.all(puts)
+    })
+  }
+
+  read(id: SessionId, from?: SessionSeq, to?: SessionSeq): Promise<readonly Segment[]> {
+    return this.#run(`read the events of session ${id}`, { sessionId: id }, 'readonly', 'relaxed', async tx => {
+      const record = await recordOf(tx, id)
+      if (!record) throw notStored(id)
+      const parts = planRead(record, from, to)
+      const found = await Promise.all(parts.map(part => segmentsOf(tx, part)))
+      return parts.flatMap((part, index) => fitSegments(id, part, found[index] ?? []))
+    })
+  }
+
+  rename(id: SessionId, title: string | null): Promise<void> {
+    return this.#run(`rename session ${id}`, { sessionId: id }, 'readwrite', 'strict', async tx => {
+      const stored = await recordOf(tx, id)
+      if (!stored) throw notStored(id)
+      await tx.objectStore('sessions').put(retitle(stored, title))
+    })
+  }
+
+  delete(id: SessionId): Promise<void> {
+    return this.#run(`delete session ${id}`, { sessionId: id }, 'readwrite', 'strict', async tx => {
+      const records = await tx.objectStore('sessions').getAll()
+      const gone = records.find(record => record.header.id === id)
+      if (!gone) return
+      const unused = unusedLogs(
+        gone,
+        records.filter(record => record !== gone),
+      )
+      await Promise.all([
+        tx.objectStore('sessions').delete(id),
+        ...[...unused].map(logId => tx.objectStore('segments').delete(wholeLog(logId))),
+      ])
+    })
+  }
+
+  close(): Promise<void> {
+    return this.#connection.close()
+  }
+
+  /**
+   * Runs `body` in one transaction over both stores and resolves when that is complete; when it is not, nothing was
+   * changed. `body` awaits nothing but requests of the transaction.
+   */
+  async #run<Result, Mode extends 'readonly' | 'readwrite'>(
+    doing: string,
+    facts: ErrorFacts,
+    mode: Mode,
+    durability: Durability,
+    body: (tx: Tx<Mode>) => Promise<Result>,
+  ): Promise<Result> {
+    try {
+      const tx = await this.#connection.begin(mode, durability)
+      // As a value, since it may reject long before it is awaited; `tx.error` says more than the rejection.
+      const failure = tx.done.then(
+        () => null,
+        (error: unknown) => ({ error: tx.error ?? error }),
+      )
+      try {
+        const result = await body(tx)
+        const failed = await failure
+        if (failed) throw failed.error
+        return result
+      } catch (error) {
+        abort(tx)
+        const failed = await failure
+        // A request of a transaction that ends under it only says that it ends; the transaction says why.
+        throw failed && errorName(error) === 'AbortError' ? failed.error : error
+      }
+    } catch (error) {
+      // WebKit says so when its storage process died; every later use of the connection would fail the same way.
+      if (errorName(error) === 'UnknownError') this.#connection.reset()
+      throw toStorageError(error, doing, facts)
+    }
+  }
+}
+
+/** The one connection all calls share: opened by the first, opened again by the next after it was lost or failed. */
+class Connection {
+  readonly #name: string
+  readonly #version: number
+  readonly #timeoutMs: number
+  readonly #onStatus: (status: IndexedDbStatus) => void
+  #db: Promise<Db> | null = null
+  #closed = false
+
+  constructor(name: string, version: number, timeoutMs: number, onStatus: (status: IndexedDbStatus) => void) {
+    this.#name = name
+    this.#version = version
+    this.#timeoutMs = timeoutMs
+    this.#onStatus = onStatus
+  }
+
+  /** Starts a transaction; on a connection that turns out to be closing, once more on a new one. */
+  async begin<Mode extends 'readonly' | 'readwrite'>(mode: Mode, durability: Durability): Promise<Tx<Mode>> {
+    const shared = this.#connect()
+    const db = await shared
+    try {
+      return db.transaction(STORES, mode, { durability })
+    } catch (error) {
+      if (errorName(error) !== 'InvalidStateError') throw error
+      // Nothing was asked of the transaction yet, so starting it again cannot do anything twice.
+      this.#forget(shared)
+      const reopened = await this.#connect()
+      return reopened.transaction(STORES, mode, { durability })
+    }
+  }
+
+  /** Lets go of the connection; transactions in flight still finish. */
+  reset(): void {
+    const shared = this.#db
+    this.#db = null
+    // A failed open has nothing to close, and was reported to those who waited for it.
+    shared?.then(
+      db => db.close(),
+      () => {},
+    )
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    const shared = this.#db
+    this.reset()
+    await shared?.catch(() => {})
+  }
+
+  #connect(): Promise<Db> {
+    if (this.#closed) return Promise.reject(new StorageError('closed', `The storage of ${this.#name} was closed`))
+    if (this.#db) return this.#db
+    const shared: Promise<Db> = this.#open(() => this.#forget(shared))
+    this.#db = shared
+    // Callers get the failure from `shared` itself; this only lets the next call try again.
+    shared.catch(() => this.#forget(shared))
+    return shared
+  }
+
+  #forget(shared: Promise<Db>): void {
+    if (this.#db === shared) this.#db = null
+  }
+
+  /** Opens the database in time or not at all: one that comes late is closed, so that it blocks nobody. */
+  async #open(forget: () => void): Promise<Db> {
+    if (typeof indexedDB === 'undefined') {
+      throw new StorageError('unavailable', `No IndexedDB here to open ${this.#name} in`)
+    }
+    const attempt: { blockedBy?: number; late?: true } = {}
+    const doing = `open database ${this.#name}, version ${this.#version}`
+    // Inside a promise, since some browsers refuse the open with an exception.
+    const opening = Promise.resolve().then(() =>
+      openDB<PalimpsestDb>(this.#name, this.#version, {
+        upgrade,
+        blocked: currentVersion => {
+          attempt.blockedBy = currentVersion
+          if (!attempt.late) this.#onStatus('blocked')
+        },
+        blocking: (_currentVersion, _wantedVersion, event) => {
+          forget()
+          ;(event.target as IDBDatabase).close()
+          this.#onStatus('superseded')
+        },
+        terminated: () => {
+          forget()
+          this.#onStatus('lost')
+        },
+      }),
+    )
+
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const timeout = new Promise<null>(resolve => {
+      timer = setTimeout(resolve, this.#timeoutMs, null)
+    })
+    try {
+      const db = await Promise.race([opening, timeout])
+      if (db) {
+        this.#onStatus('open')
+        return db
+      }
+      attempt.late = true
+      opening.then(
+        late => late.close(),
+        // Reported below as the time-out it was first.
+        () => {},
+      )
+      const { blockedBy } = attempt
+      const message = `Could not ${doing}, within ${this.#timeoutMs} ms`
+      if (blockedBy === undefined) throw new StorageError('unavailable', message, { expected: this.#version })
+      const facts = { expected: this.#version, actual: blockedBy }
+      throw new StorageError('blocked', `${message}: another tab holds version ${blockedBy}`, facts)
+    } catch (error) {
+      throw toStorageError(error, doing, { expected: this.#version })
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+}
+
+/** @throws {StorageError} `corrupt` when the record cannot be what this library wrote. */
+async function recordOf(tx: Tx<'readonly' | 'readwrite'>, id: SessionId): Promise<SessionRecord | null> {
+  const record = await tx.objectStore('sessions').get(id)
+  if (!record) return null
+  const { logId, inherited, nextSeq, epoch } = record
+  const fits = typeof logId === 'string' && Array.isArray(inherited)
+  if (fits && isSafeNonNegativeInteger(nextSeq) && isSafeNonNegativeInteger(epoch)) return record
+  throw new StorageError('corrupt', `The record of session ${id} is malformed`, { sessionId: id })
+}
+
+/** Refuses a new session whose log is taken, or whose inherited events are not there. */
+async function checkLogs(tx: Tx<'readwrite'>, id: SessionId, create: NewSession): Promise<void> {
+  const segments = tx.objectStore('segments')
+  if ((await segments.getKey(wholeLog(create.logId))) !== undefined) throw logInUse(id, create.logId)
+  // Logs only grow and go as a whole, so the last event stands for all before it.
+  for (const range of create.inherited) {
+    const last = await segments.openCursor(IDBKeyRange.bound([range.logId], [range.logId, range.to - 1]), 'prev')
+    if (!last || last.value.firstSeq + last.value.count < range.to) throw inheritedNotStored(id, range)
+  }
+}
+
+async function segmentsOf(tx: Tx<'readonly'>, part: ReadPart): Promise<readonly Segment[]> {
+  const { logId, from, to } = part
+  const segments = tx.objectStore('segments')
+  // The segment that holds `from` is the last one starting at or before it.
+  const spanning = await segments.openKeyCursor(IDBKeyRange.bound([logId], [logId, from]), 'prev')
+  const start = spanning ? spanning.key[1] : from
+  const stored = await segments.getAll(IDBKeyRange.bound([logId, start], [logId, to], false, true))
+  return stored.map(({ firstSeq, count, text }) => ({ firstSeq, count, text }))
+}
+
+/** All keys of a log: an array sorts after its own prefix, and after every number comes `[]`. */
+function wholeLog(logId: LogId): IDBKeyRange {
+  return IDBKeyRange.bound([logId], [logId, []])
+}
+
+/** A request that is awaited later, or never when the next one throws: the transaction fails with it all the same. */
+function quiet<Result>(request: Promise<Result>): Promise<Result> {
+  request.catch(() => {})
+  return request
+}
+
+function abort(tx: Tx<'readonly' | 'readwrite'>): void {
+  try {
+    tx.abort()
+  } catch (error) {
+    // It failed or was committed by itself already: then there is nothing left to undo.
+    if (errorName(error) !== 'InvalidStateError') throw error
+  }
+}

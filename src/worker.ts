@@ -1,0 +1,35 @@
+/** `palimpsest/worker`: what a worker's script needs to hold sessions and run agents. */
+export { Agent } from './agent/agent.ts'
+export type { AgentOptions, AgentSetup, AgentStatus, RunningTurn } from './agent/agent.ts'
+export { AgentError } from './agent/errors.ts'
+export type { AgentErrorCode } from './agent/errors.ts'
+export { ModelFailure } from './agent/failure.ts'
+export type { AssistantStreamFrame } from './agent/frames.ts'
+export type { Model, ModelRequest } from './agent/model.ts'
+export { defineTool } from './agent/tool.ts'
+export type { JsonSchema, StandardSchema, Tool, ToolContext, ToolDefinition, ToolOutput } from './agent/tool.ts'
+export { PalimpsestError, SessionError } from './core/errors.ts'
+export type { SessionErrorCode } from './core/errors.ts'
+export { memoryLease, platformLease, webLease } from './sessions/lease.ts'
+export type { Lease, Release, WebLeaseOptions } from './sessions/lease.ts'
+export { LiveSession } from './sessions/live-session.ts'
+export type { CommitListener, EventRange, StoredCommit } from './sessions/live-session.ts'
+export { Sessions } from './sessions/sessions.ts'
+export type { SessionSummary, SessionsOptions } from './sessions/sessions.ts'
+export { indexedDbStorage } from './storage/indexeddb.ts'
+export { memoryStorage } from './storage/memory.ts'
+export { StorageError } from './storage/storage.ts'
+export type {
+  AppendBatch,
+  Durability,
+  InheritedRange,
+  NewSession,
+  Segment,
+  SessionRecord,
+  SessionStorage,
+  StorageErrorCode,
+} from './storage/storage.ts'
+export { WorkerError } from './worker/errors.ts'
+export type { WorkerErrorCode } from './worker/errors.ts'
+export { serve } from './worker/host.ts'
+export type { AgentFactory, ServeOptions } from './worker/host.ts'

@@ -1,0 +1,194 @@
+/** The page's side: connects to a worker and drives it (SPEC B3–B6). */
+import { proxy } from 'comlink'
+import type { ToolContext, ToolOutput } from '../agent/tool.ts'
+import { jsonText, type JsonValue, snapshotJson } from '../core/json.ts'
+import type { SessionSummary } from '../sessions/sessions.ts'
+import { ClientSession } from './client-session.ts'
+import { reply, WorkerError } from './errors.ts'
+import { Link, type WorkerLike } from './link.ts'
+import type { Attachment, FeedItem, PageToolCall, PageToolRunner } from './protocol.ts'
+
+/** A tool whose body needs the page. Arguments are checked against `inputSchema` before it runs. */
+export type PageTool = {
+  readonly name: string
+  readonly description: string
+  /** JSON Schema of the arguments. */
+  readonly inputSchema: { readonly [key: string]: JsonValue }
+  execute(input: never, context: ToolContext): ToolOutput | Promise<ToolOutput>
+}
+
+export type ConnectOptions = {
+  /** Handed to the worker's agent factory. Plain data; kept in memory only, by the page and by the worker. */
+  readonly config?: unknown
+  /** Tools that run on this page. */
+  readonly tools?: readonly PageTool[]
+  /** How long the worker may take to be ready, ms; default 10 000. */
+  readonly readyTimeoutMs?: number
+  /** How often a worker with pending calls is asked for a sign of life, ms; default 5 000. */
+  readonly heartbeatMs?: number
+  /** Told once, when the connection ends for any other reason than `close()`. */
+  readonly onLost?: (error: WorkerError) => void
+}
+
+/** How long `close()` waits for the worker to store what is left, ms. */
+const CLOSE_MS = 5_000
+
+/**
+ * Connects to a worker that calls `serve()`. Returns at once: calls wait until the worker is ready, and reject with a
+ * `WorkerError` when it never is. The connection owns a dedicated worker: it is terminated by `close()` and when it is
+ * given up.
+ */
+export function connect(worker: WorkerLike, options: ConnectOptions = {}): Palimpsest {
+  return new Palimpsest(worker, options)
+}
+
+export class Palimpsest {
+  readonly sessions: ClientSessions
+  readonly #link: Link
+  readonly #sessions: ClientSessions
+
+  /** Use `connect()`. @internal */
+  constructor(worker: WorkerLike, options: ConnectOptions) {
+    this.#link = new Link(worker, {
+      config: options.config ?? null,
+      readyTimeoutMs: options.readyTimeoutMs ?? 10_000,
+      heartbeatMs: options.heartbeatMs ?? 5_000,
+      onItems: (sessionId, items) => this.#sessions.apply(sessionId, items),
+      onEnd: error => {
+        this.#sessions.end(error)
+        if (error.code !== 'closed') options.onLost?.(error)
+      },
+    })
+    this.#sessions = new ClientSessions(this.#link, this.#registerTools(options.tools ?? []))
+    this.sessions = this.#sessions
+  }
+
+  /** Replaces the configuration; the next turn uses it. */
+  async configure(config: unknown): Promise<void> {
+    await this.#link.call(commands => commands.configure(config))
+  }
+
+  /**
+   * Ends the connection: the worker stores what is left and gives up what only this page had open. A dedicated worker is
+   * terminated. Safe to call twice.
+   */
+  async close(): Promise<void> {
+    if (this.#link.ended !== null) return
+    const patience = new Promise<null>(resolve => {
+      setTimeout(() => resolve(null), CLOSE_MS)
+    })
+    try {
+      await Promise.race([this.#link.call(commands => commands.close()), patience])
+    } finally {
+      this.#link.end(new WorkerError('closed', 'The connection was closed'))
+    }
+  }
+
+  /** Registers the page's tools; sessions wait for it, so that no turn starts without them. */
+  async #registerTools(tools: readonly PageTool[]): Promise<void> {
+    if (tools.length === 0) return
+    const descriptions = tools.map(({ name, description, inputSchema }) => ({ name, description, inputSchema }))
+    const run: PageToolRunner = (call, signal) => reply(() => runPageTool(tools, call, signal))
+    await this.#link.call(commands => commands.registerTools(descriptions, proxy(run)))
+  }
+}
+
+async function runPageTool(tools: readonly PageTool[], call: PageToolCall, abort: MessagePort): Promise<string> {
+  const { name, input, ...rest } = call
+  const tool = tools.find(each => each.name === name)
+  if (tool === undefined) throw new WorkerError('internal', `This page has no tool named ${name}`)
+  const controller = new AbortController()
+  abort.onmessage = () => controller.abort()
+  try {
+    const output = await tool.execute(JSON.parse(input) as never, { ...rest, signal: controller.signal })
+    return jsonText(snapshotJson(output ?? null))
+  } finally {
+    abort.close()
+  }
+}
+
+export class ClientSessions {
+  readonly #link: Link
+  readonly #ready: Promise<void>
+  readonly #open = new Map<string, ClientSession>()
+  /** Feed items that overtook the answer to `open`. */
+  readonly #early = new Map<string, FeedItem[]>()
+  readonly #opening = new Map<string, Promise<ClientSession>>()
+
+  /** @internal */
+  constructor(link: Link, ready: Promise<void>) {
+    this.#link = link
+    this.#ready = ready
+    ready.catch(() => undefined) // every `open` reports it
+  }
+
+  /**
+   * The session named `id`: restored and, when its last turn was cut off, repaired; or created.
+   *
+   * @throws {StorageError} `in-use` when another tab has it open; {SessionError} when its log breaks a rule.
+   */
+  open(id: string): Promise<ClientSession> {
+    const known = this.#open.get(id)
+    if (known !== undefined) return Promise.resolve(known)
+    let opening = this.#opening.get(id)
+    if (opening === undefined) {
+      opening = this.#attach(id).finally(() => this.#opening.delete(id))
+      this.#opening.set(id, opening)
+    }
+    return opening
+  }
+
+  /** Stored and open sessions, last changed first. */
+  list(): Promise<readonly SessionSummary[]> {
+    return this.#link.call(commands => commands.listSessions())
+  }
+
+  /** Names a session; null takes the name away. */
+  async rename(id: string, title: string | null): Promise<void> {
+    await this.#link.call(commands => commands.renameSession(id, title))
+  }
+
+  /** Forgets a session and closes it where it is open in this worker. */
+  async delete(id: string): Promise<void> {
+    await this.#link.call(commands => commands.deleteSession(id))
+    this.#drop(id, new WorkerError('closed', `Session ${id} was deleted`, { sessionId: id }))
+  }
+
+  /** @internal */
+  apply(sessionId: string, items: readonly FeedItem[]): void {
+    const session = this.#open.get(sessionId)
+    if (session !== undefined) session.apply(items)
+    else if (this.#opening.has(sessionId)) this.#early.get(sessionId)?.push(...items)
+  }
+
+  /** @internal */
+  end(error: WorkerError): void {
+    for (const id of [...this.#open.keys()]) this.#drop(id, error)
+  }
+
+  async #attach(id: string): Promise<ClientSession> {
+    await this.#ready
+    this.#early.set(id, [])
+    try {
+      const attachment: Attachment = await this.#link.call(commands => commands.openSession(id))
+      const session = new ClientSession(attachment, this.#link, each => this.#leave(each))
+      this.#open.set(id, session)
+      session.apply(this.#early.get(id) ?? [])
+      return session
+    } finally {
+      this.#early.delete(id)
+    }
+  }
+
+  async #leave(session: ClientSession): Promise<void> {
+    if (this.#open.get(session.id) !== session) return
+    await this.#link.call(commands => commands.closeSession(session.id))
+    this.#drop(session.id, new WorkerError('closed', `Session ${session.id} was closed`, { sessionId: session.id }))
+  }
+
+  #drop(id: string, error: WorkerError): void {
+    const session = this.#open.get(id)
+    this.#open.delete(id)
+    session?.end(error)
+  }
+}

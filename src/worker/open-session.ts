@@ -1,0 +1,93 @@
+/** A session that is open in the worker: its agent, and the pages that watch it. */
+import { Agent, type AgentSetup } from '../agent/agent.ts'
+import type { AssistantStreamFrame } from '../agent/frames.ts'
+import type { LiveSession } from '../sessions/live-session.ts'
+import type { WriteBehindStatus } from '../storage/write-behind.ts'
+import { Outbox } from './outbox.ts'
+import type { Attachment, FeedItem, SessionStatus } from './protocol.ts'
+
+/** A page that gets the feed of sessions. */
+export interface Watcher {
+  post(sessionId: string, items: readonly FeedItem[]): void
+}
+
+export type OpenSessionOptions = {
+  readonly live: LiveSession
+  readonly storageKind: string
+  readonly setup: () => AgentSetup
+  readonly now: () => number
+  readonly newId: () => string
+}
+
+export class OpenSession {
+  readonly live: LiveSession
+  readonly agent: Agent
+  readonly watchers = new Set<Watcher>()
+  readonly #storageKind: string
+  readonly #outbox: Outbox
+  readonly #removeListener: () => void
+  /** Frames of the model call that is running, for pages that attach in the middle of it. */
+  #frames: AssistantStreamFrame[] = []
+
+  constructor({ live, storageKind, setup, now, newId }: OpenSessionOptions) {
+    this.live = live
+    this.#storageKind = storageKind
+    this.#outbox = new Outbox(items => {
+      for (const watcher of this.watchers) watcher.post(live.session.id, items)
+    })
+    this.#removeListener = live.onCommit(({ event, text, surfaceChange }) => {
+      this.#outbox.commit(event.seq, text, surfaceChange)
+    })
+    this.agent = new Agent({
+      live,
+      setup,
+      now,
+      newId,
+      onFrame: frame => this.#onFrame(frame),
+      onStatus: () => this.statusChanged(),
+    })
+  }
+
+  get status(): SessionStatus {
+    return { agent: this.agent.status, storage: storageStatus(this.#storageKind, this.live.storageStatus) }
+  }
+
+  statusChanged(): void {
+    this.#outbox.status(this.status)
+  }
+
+  /** Adds a page; what it gets from now on continues the attachment. */
+  attach(watcher: Watcher): Attachment {
+    // What is on its way belongs to the pages that were here before.
+    this.#outbox.flush()
+    this.watchers.add(watcher)
+    const { session } = this.live
+    const { nodes, replaceGeneration, contentGeneration } = session.surface
+    return {
+      id: session.id,
+      nextSeq: session.length,
+      surface: { nodes, replaceGeneration, contentGeneration },
+      status: this.status,
+      frames: [...this.#frames],
+    }
+  }
+
+  /** Stops the agent and tells the pages what is left to tell. The live session is closed by its owner. */
+  async dispose(): Promise<void> {
+    await this.agent.dispose()
+    this.#removeListener()
+    this.#outbox.flush()
+  }
+
+  #onFrame(frame: AssistantStreamFrame): void {
+    if (frame.kind === 'start') this.#frames = []
+    if (frame.kind === 'end') this.#frames = []
+    else this.#frames.push(frame)
+    this.#outbox.frame(frame)
+  }
+}
+
+function storageStatus(kind: string, { state, unsaved, lastError }: WriteBehindStatus): SessionStatus['storage'] {
+  const error = lastError === null ? null : { code: lastError.code, message: lastError.message }
+  return { kind, state, unsaved, lastError: error }
+}

@@ -1,0 +1,117 @@
+/**
+ * What passes between a page and its worker: commands one way over comlink, feed messages the other way over a plain
+ * MessagePort. Types only.
+ */
+import type { AgentStatus } from '../agent/agent.ts'
+import type { AssistantStreamFrame } from '../agent/frames.ts'
+import type { ToolDescription } from '../core/events.ts'
+import type { SurfaceChange } from '../core/fold.ts'
+import type { SessionSummary } from '../sessions/sessions.ts'
+
+/** First message of a page to a worker. */
+export type ConnectMessage = {
+  readonly palimpsest: 'connect'
+  /** Commands are served here by comlink. */
+  readonly commands: MessagePort
+  /** Feed messages go to the page, pings come from it. */
+  readonly feed: MessagePort
+  /** Handed to the agent factory; kept in memory only. */
+  readonly config: unknown
+}
+
+/** An error as plain data. */
+export type WireError = {
+  /** Class name: `SessionError`, `StorageError`, … */
+  readonly name: string
+  readonly code: string | null
+  readonly message: string
+  readonly stack: string | null
+  readonly facts: { readonly [fact: string]: string | number }
+  readonly cause: WireError | null
+}
+
+/** Answer to a command. Errors are data: comlink alone would lose their class and code. */
+export type Reply<Value> =
+  | { readonly ok: true; readonly value: Value }
+  | { readonly ok: false; readonly error: WireError }
+
+/** How a session is doing, for a status line. */
+export type SessionStatus = {
+  readonly agent: AgentStatus
+  readonly storage: {
+    /** `memory` does not survive the page. */
+    readonly kind: string
+    readonly state: 'idle' | 'writing' | 'paused' | 'lost'
+    /** Events that are not stored yet. */
+    readonly unsaved: number
+    /** Why the last write failed; null when it did not. */
+    readonly lastError: { readonly code: string; readonly message: string } | null
+  }
+}
+
+/** State of a session at the moment a page attaches to it; feed items continue from here. */
+export type Attachment = {
+  readonly id: string
+  readonly nextSeq: number
+  readonly surface: {
+    readonly nodes: readonly number[]
+    readonly replaceGeneration: number
+    readonly contentGeneration: number
+  }
+  readonly status: SessionStatus
+  /** Frames so far of a model call that is running. */
+  readonly frames: readonly AssistantStreamFrame[]
+}
+
+export type HostCommands = {
+  configure(config: unknown): Promise<Reply<null>>
+  listSessions(): Promise<Reply<readonly SessionSummary[]>>
+  openSession(id: string): Promise<Reply<Attachment>>
+  closeSession(id: string): Promise<Reply<null>>
+  renameSession(id: string, title: string | null): Promise<Reply<null>>
+  deleteSession(id: string): Promise<Reply<null>>
+  /** Payload and intent as JSON text; answers the seq of the event. */
+  append(id: string, type: string, data: string, intent: string | null): Promise<Reply<number>>
+  /** Events `from`…`to` (exclusive) as the text of a JSON array. */
+  readEvents(id: string, from: number, to: number): Promise<Reply<string>>
+  /** The derived messages as the text of a JSON array. */
+  deriveMessages(id: string): Promise<Reply<string>>
+  /** Surface nodes as the text of a JSON array of `{seq, message}`. */
+  readSurface(id: string): Promise<Reply<string>>
+  flush(id: string): Promise<Reply<null>>
+  /** Answers the number of the turn. */
+  send(id: string, text: string): Promise<Reply<number>>
+  cancel(id: string): Promise<Reply<null>>
+  registerTools(tools: readonly ToolDescription[], run: PageToolRunner): Promise<Reply<null>>
+  close(): Promise<Reply<null>>
+}
+
+/** Runs a tool on the page; input and output are JSON texts. A comlink proxy. */
+export type PageToolRunner = (call: PageToolCall, signal: MessagePort) => Promise<Reply<string>>
+
+export type PageToolCall = {
+  readonly name: string
+  readonly input: string
+  readonly sessionId: string
+  readonly callId: string
+  readonly idempotencyKey: string
+}
+
+/** Committed events, as the text of a JSON array, with what each did to the surface. */
+export type BatchItem = {
+  readonly kind: 'batch'
+  readonly firstSeq: number
+  readonly events: string
+  readonly changes: readonly SurfaceChange[]
+}
+export type FramesItem = { readonly kind: 'frames'; readonly frames: readonly AssistantStreamFrame[] }
+export type StatusItem = { readonly kind: 'status'; readonly status: SessionStatus }
+export type FeedItem = BatchItem | FramesItem | StatusItem
+
+export type FeedMessage =
+  /** The worker is up; `alive` names a lock it holds as long as it lives, or is null without Web Locks. */
+  | { readonly type: 'ready'; readonly alive: string | null }
+  | { readonly type: 'items'; readonly sessionId: string; readonly items: readonly FeedItem[] }
+  | { readonly type: 'pong' }
+
+export type PageMessage = { readonly type: 'ping' }

@@ -1,0 +1,293 @@
+import { afterEach, describe, expect, it } from 'vitest'
+import type { SessionEvent } from '../core/events.ts'
+import { MessageId, SessionSeq } from '../core/ids.ts'
+import type { ClientSession, SessionUpdate } from './client-session.ts'
+import { connect, type ConnectOptions, type Palimpsest } from './client.ts'
+import { WorkerError } from './errors.ts'
+
+let count = 0
+const freshDatabase = () => `palimpsest-worker-test-${Date.now()}-${(count += 1)}`
+const open: Palimpsest[] = []
+
+function echoWorker(database: string): Worker {
+  const url = new URL('./fixtures/echo.worker.ts', import.meta.url)
+  url.searchParams.set('database', database)
+  return new Worker(url, { type: 'module' })
+}
+
+function connected(database = freshDatabase(), options: ConnectOptions = {}): Palimpsest {
+  const palimpsest = connect(echoWorker(database), options)
+  open.push(palimpsest)
+  return palimpsest
+}
+
+afterEach(async () => {
+  await Promise.all(open.splice(0).map(each => each.close()))
+})
+
+const user = (text: string) => ({
+  id: MessageId(`m-${text}`),
+  role: 'user' as const,
+  content: [{ type: 'text' as const, text }],
+  source: { kind: 'user' },
+})
+
+async function eventsOf(session: ClientSession): Promise<SessionEvent[]> {
+  const events: SessionEvent[] = []
+  for await (const event of session.readEvents()) events.push(event)
+  return events
+}
+
+describe('a session through a worker', () => {
+  it('[B5] runs a turn with a tool call and shows it event by event', async () => {
+    const palimpsest = connected()
+    const session = await palimpsest.sessions.open('s')
+    const updates: SessionUpdate[] = []
+    session.subscribe(update => updates.push(update))
+    const turn = session.send({ text: 'call add {"a":2,"b":3}' })
+    expect(await turn.accepted).toBe(1)
+    expect(await turn.done).toEqual({ kind: 'completed' })
+    const events = await eventsOf(session)
+    expect(events.map(event => event.type)).toEqual([
+      'turn/start',
+      'step/start',
+      'system/message',
+      'user/message',
+      'request/header',
+      'request/context',
+      'assistant/message',
+      'tool/call',
+      'tool/result',
+      'step/end',
+      'step/start',
+      'assistant/message',
+      'step/end',
+      'turn/end',
+    ])
+    const seen = updates.flatMap(update =>
+      update.kind === 'committed' ? update.entries.map(({ event }) => event) : [],
+    )
+    expect(seen).toEqual(events)
+    const surface = await session.readSurface()
+    expect(surface.map(node => node.seq)).toEqual(session.surface.nodes)
+    expect(surface.map(node => node.message).filter(message => message !== null)).toEqual(
+      await session.deriveMessages(),
+    )
+  })
+
+  it('[B5] has applied an append when it resolves, and refuses what the session refuses', async () => {
+    const session = await connected().sessions.open('s')
+    const event = await session.append('user/message', user('hi'), { surfaceOp: 'append' })
+    expect(event).toMatchObject({ seq: 0, type: 'user/message' })
+    expect(session.length).toBe(1)
+    expect(session.surface.nodes).toEqual([0])
+    const replace = { op: 'replace', startSeq: SessionSeq(7), endSeq: SessionSeq(7) } as const
+    await expect(
+      session.append('user/message', user('again'), { surfaceOp: replace, sourceEventSeqs: [SessionSeq(0)] }),
+    ).rejects.toMatchObject({ name: 'SessionError', code: 'surface-range', seq: 1 })
+    expect(session.length).toBe(1)
+    await expect(
+      session.append('user/message', { ...user('x'), source: new Date() as never }, { surfaceOp: 'append' }),
+    ).rejects.toMatchObject({ name: 'SessionError', code: 'not-json', path: '$.source' })
+  })
+
+  it('[B5] streams frames while a turn runs, and keeps what was visible when it is stopped', async () => {
+    const session = await connected().sessions.open('s')
+    const turn = session.send({ text: 'slow' })
+    await expect.poll(() => session.frames.length).toBeGreaterThan(3)
+    await turn.cancel()
+    expect(await turn.done).toEqual({ kind: 'aborted', reason: { kind: 'user' } })
+    const message = (await eventsOf(session)).find(event => event.type === 'assistant/message')
+    expect(message?.data).toMatchObject({ interrupted: true })
+    expect(session.frames).toEqual([])
+  })
+
+  it('[B5] restores a session in a new worker, and the next request carries the history', async () => {
+    const database = freshDatabase()
+    const first = connected(database)
+    const session = await first.sessions.open('s')
+    await session.send({ text: 'hello' }).done
+    const before = await eventsOf(session)
+    await first.close()
+
+    const again = await connected(database).sessions.open('s')
+    const restored = await eventsOf(again)
+    expect(restored.slice(0, before.length)).toEqual(before)
+    expect(restored.slice(before.length).map(event => event.type)).toEqual(['session/end-seed'])
+    await again.send({ text: 'more' }).done
+    const answer = (await eventsOf(again)).findLast(event => event.type === 'assistant/message')
+    expect(answer?.data).toMatchObject({ usage: { inputTokens: 4 } })
+  })
+
+  it('[B5] runs a tool on the page that registered it', async () => {
+    const calls: unknown[] = []
+    const palimpsest = connected(freshDatabase(), {
+      tools: [
+        {
+          name: 'title',
+          description: 'Title of the page',
+          inputSchema: { type: 'object', properties: { upper: { type: 'boolean' } } },
+          execute: (input: { upper?: boolean }) => {
+            calls.push(input)
+            return input.upper === true ? 'LOUD' : document.title
+          },
+        },
+      ],
+    })
+    const session = await palimpsest.sessions.open('s')
+    await session.send({ text: 'call title {"upper":true}' }).done
+    expect(calls).toEqual([{ upper: true }])
+    const result = (await eventsOf(session)).find(event => event.type === 'tool/result')
+    expect(result?.data.message.content[0].content).toEqual([{ type: 'text', text: 'LOUD' }])
+  })
+
+  it('[B5] aborts a page tool when the turn is stopped', async () => {
+    let aborted = false
+    let started = false
+    const palimpsest = connected(freshDatabase(), {
+      tools: [
+        {
+          name: 'wait',
+          description: 'Waits for ever',
+          inputSchema: { type: 'object' },
+          execute: (_input, { signal }) => {
+            started = true
+            return new Promise<never>(() => {
+              signal.addEventListener('abort', () => {
+                aborted = true
+              })
+            })
+          },
+        },
+      ],
+    })
+    const session = await palimpsest.sessions.open('s')
+    const turn = session.send({ text: 'call wait' })
+    await expect.poll(() => started).toBe(true)
+    await turn.cancel()
+    expect(await turn.done).toEqual({ kind: 'aborted', reason: { kind: 'user' } })
+    await expect.poll(() => aborted).toBe(true)
+  })
+
+  it('[B1] keeps class and code of an agent error', async () => {
+    const session = await connected().sessions.open('s')
+    await expect(session.send({ text: '  \n' }).done).rejects.toMatchObject({
+      name: 'AgentError',
+      code: 'empty-prompt',
+    })
+    await expect(session.send({ text: '\ud800' }).accepted).rejects.toMatchObject({ code: 'malformed-prompt' })
+    expect(session.length).toBe(0)
+  })
+
+  it('[B1] makes a WorkerError of anything else that is thrown', async () => {
+    const session = await connected(freshDatabase(), { config: 'broken' }).sessions.open('s')
+    const failure = await session.send({ text: 'hi' }).accepted.catch((error: unknown) => error)
+    expect(failure).toBeInstanceOf(WorkerError)
+    expect(failure).toMatchObject({ code: 'internal', message: 'TypeError: this configuration is broken' })
+  })
+})
+
+describe('one writer', () => {
+  it('[O1] refuses a session that another worker holds, and opens it once that one lets go', async () => {
+    const database = freshDatabase()
+    const [first, second] = [connected(database), connected(database)]
+    const held = await first.sessions.open('s')
+    await expect(second.sessions.open('s')).rejects.toMatchObject({
+      name: 'StorageError',
+      code: 'in-use',
+      sessionId: 's',
+    })
+    await held.close()
+    expect((await second.sessions.open('s')).id).toBe('s')
+  })
+
+  it('[O3] gives the lease up when the worker is replaced, even by force', async () => {
+    const database = freshDatabase()
+    const worker = echoWorker(database)
+    const first = connect(worker)
+    const session = await first.sessions.open('s')
+    await session.append('user/message', user('kept'), { surfaceOp: 'append' })
+    await session.flush()
+    worker.terminate()
+    const again = await connected(database).sessions.open('s')
+    expect(again.length).toBe(2)
+  })
+
+  it('[B5] does not mix two sessions', async () => {
+    const palimpsest = connected()
+    const [a, b] = await Promise.all([palimpsest.sessions.open('a'), palimpsest.sessions.open('b')])
+    await Promise.all([a.send({ text: 'to a' }).done, b.send({ text: 'to b' }).done])
+    const texts = async (session: ClientSession) => JSON.stringify(await session.deriveMessages())
+    expect(await texts(a)).not.toContain('to b')
+    expect(await texts(b)).not.toContain('to a')
+    expect((await palimpsest.sessions.list()).map(each => each.id).sort()).toEqual(['a', 'b'])
+    await palimpsest.sessions.rename('a', 'First')
+    expect((await palimpsest.sessions.list()).find(each => each.id === 'a')?.title).toBe('First')
+    await palimpsest.sessions.delete('a')
+    expect((await palimpsest.sessions.list()).map(each => each.id)).toEqual(['b'])
+    await expect(a.flush()).rejects.toMatchObject({ code: 'closed' })
+  })
+})
+
+describe('a worker that fails', () => {
+  const fixture = (name: string) => {
+    switch (name) {
+      case 'throws':
+        return new Worker(new URL('./fixtures/throws.worker.ts', import.meta.url), { type: 'module' })
+      case 'silent':
+        return new Worker(new URL('./fixtures/silent.worker.ts', import.meta.url), { type: 'module' })
+      case 'hangs':
+        return new Worker(new URL('./fixtures/hangs.worker.ts', import.meta.url), { type: 'module' })
+      default:
+        return new Worker('/there-is-no-such-worker.js', { type: 'module' })
+    }
+  }
+
+  it.each(['throws', 'missing'])('[B3] rejects calls when the script %s', async name => {
+    const lost: WorkerError[] = []
+    const palimpsest = connect(fixture(name), { onLost: error => lost.push(error) })
+    await expect(palimpsest.sessions.open('s')).rejects.toMatchObject({ name: 'WorkerError', code: 'start-failed' })
+    await expect(palimpsest.sessions.list()).rejects.toMatchObject({ code: 'start-failed' })
+    expect(lost.map(error => error.code)).toEqual(['start-failed'])
+  })
+
+  it('[B3] rejects calls when serve() is never called', async () => {
+    const palimpsest = connect(fixture('silent'), { readyTimeoutMs: 300 })
+    await expect(palimpsest.sessions.open('s')).rejects.toMatchObject({ code: 'start-timeout' })
+  })
+
+  it('[B4] rejects pending calls at once when the worker is terminated', async () => {
+    const worker = echoWorker(freshDatabase())
+    const palimpsest = connect(worker)
+    const session = await palimpsest.sessions.open('s')
+    const ended: string[] = []
+    session.subscribe(update => {
+      if (update.kind === 'ended') ended.push(update.error.code)
+    })
+    const turn = session.send({ text: 'slow' })
+    await turn.accepted
+    worker.terminate()
+    await expect(turn.done).rejects.toMatchObject({ name: 'WorkerError', code: 'lost' })
+    await expect(session.flush()).rejects.toMatchObject({ code: 'lost' })
+    expect(ended).toEqual(['lost'])
+  })
+
+  it('[B4] gives a hanging worker up', async () => {
+    const palimpsest = connect(fixture('hangs'), { heartbeatMs: 60 })
+    const session = await palimpsest.sessions.open('s')
+    await expect(session.send({ text: 'hi' }).done).rejects.toMatchObject({ code: 'unresponsive' })
+  })
+
+  it('[B4] refuses calls after close', async () => {
+    const palimpsest = connected()
+    const session = await palimpsest.sessions.open('s')
+    await palimpsest.close()
+    await expect(session.flush()).rejects.toMatchObject({ name: 'WorkerError', code: 'closed' })
+    await palimpsest.close()
+  })
+
+  it('[B4] says when the configuration cannot be sent', async () => {
+    const palimpsest = connected(freshDatabase(), { config: { onKey: () => 'secret' } })
+    await expect(palimpsest.sessions.list()).rejects.toMatchObject({ name: 'WorkerError', code: 'argument' })
+  })
+})
