@@ -135,7 +135,10 @@ function wellFormedBlock(block: ContentBlock): ContentBlock {
   return block
 }
 
-/** Models use an id again, in one answer and in later ones; no request may. The stream keeps what came. */
+/**
+ * Models use an id again, in one answer and in later ones, or leave a name out; no request may. The stream keeps what
+ * came.
+ */
 function withUniqueCalls(content: readonly ContentBlock[], sent: readonly Message[]): readonly ContentBlock[] {
   const wellFormed = content.map(wellFormedBlock)
   if (!wellFormed.some(block => block.type === 'tool-call')) return wellFormed
@@ -147,7 +150,8 @@ function withUniqueCalls(content: readonly ContentBlock[], sent: readonly Messag
     let id: string = wanted
     for (let count = 2; used.has(id); count += 1) id = `${wanted}_${count}`
     used.add(id)
-    return id === block.id ? block : { ...block, id: CallId(id) }
+    const name = block.name === '' ? 'unknown' : block.name
+    return id === block.id && name === block.name ? block : { ...block, id: CallId(id), name }
   })
 }
 

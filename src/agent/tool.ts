@@ -1,7 +1,7 @@
 /** Tools: what a model may call, and how a call's arguments and result get in and out (SPEC A5, A6). */
 import { Validator } from '@cfworker/json-schema'
 import type { ContentBlock, ToolDescription } from '../core/events.ts'
-import { type JsonValue, snapshotJson } from '../core/json.ts'
+import { jsonText, type JsonValue, snapshotJson } from '../core/json.ts'
 import { AgentError } from './errors.ts'
 
 /** What a tool's body is told about the call it serves. */
@@ -77,11 +77,11 @@ export function defineTool<Input = Record<string, JsonValue>>(definition: ToolDe
   }
 }
 
+/** A copy: libraries put hidden members on what they make, and the caller may go on using theirs. */
 function jsonSchemaOf<Input>(name: string, input: StandardSchema<Input> | JsonSchema, given?: JsonSchema): JsonSchema {
-  if (given !== undefined) return given
-  if (!isStandardSchema(input)) return input
-  const made = input['~standard'].jsonSchema?.input({ target: 'draft-2020-12' })
-  if (typeof made === 'object' && made !== null) return made as JsonSchema
+  const schema =
+    given ?? (isStandardSchema(input) ? input['~standard'].jsonSchema?.input({ target: 'draft-2020-12' }) : input)
+  if (typeof schema === 'object' && schema !== null) return JSON.parse(jsonText(schema)) as JsonSchema
   throw new AgentError('tool', `Tool ${name}: its Standard Schema makes no JSON Schema; pass one as inputSchema`)
 }
 

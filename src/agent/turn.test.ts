@@ -6,7 +6,7 @@ import { gate, scriptedModel } from '../testing/scripted-model.ts'
 import type { AgentStatus } from './agent.ts'
 
 const source = { kind: 'model', provider: 'scripted', model: 'scripted-1' }
-const weather = tool('weather', ({ city }) => `Sunny in ${String(city)}`)
+const weather = tool('weather', ({ city }) => `Sunny in ${city as string}`)
 const textsOf = (messages: readonly Message[]) =>
   messages.map(message => message.content.map(block => (block.type === 'text' ? block.text : block.type)).join('|'))
 

@@ -1,15 +1,15 @@
 /** Facts an error may carry besides its text; all plain JSON, so that they survive a worker boundary. */
 export type ErrorFacts = {
-  readonly seq?: number
-  readonly index?: number
-  readonly line?: number
-  readonly sessionId?: string
-  readonly eventType?: string
-  readonly path?: string
-  readonly status?: number
-  readonly retryAfterMs?: number
-  readonly expected?: string | number
-  readonly actual?: string | number
+  readonly seq?: number | undefined
+  readonly index?: number | undefined
+  readonly line?: number | undefined
+  readonly sessionId?: string | undefined
+  readonly eventType?: string | undefined
+  readonly path?: string | undefined
+  readonly status?: number | undefined
+  readonly retryAfterMs?: number | undefined
+  readonly expected?: string | number | undefined
+  readonly actual?: string | number | undefined
 }
 
 /**
@@ -35,7 +35,9 @@ export abstract class PalimpsestError<Code extends string = string> extends Erro
   constructor(code: Code, message: string, facts: ErrorFacts = {}, options?: ErrorOptions) {
     super(message, options)
     this.code = code
-    Object.assign(this, facts)
+    for (const [fact, value] of Object.entries(facts)) {
+      if (value !== undefined) Object.defineProperty(this, fact, { value, enumerable: true })
+    }
   }
 }
 
@@ -80,7 +82,18 @@ export class SessionError extends PalimpsestError<SessionErrorCode> {
   override readonly name = 'SessionError'
 }
 
+/** The refusal of one event: who it is, what is wrong with it, and where. */
+export function refusal(
+  code: SessionErrorCode,
+  { type, seq }: { readonly type: string; readonly seq: number },
+  what: string,
+  path?: string,
+  options?: ErrorOptions,
+): SessionError {
+  return new SessionError(code, `${type} at seq ${seq} ${what}`, { seq, eventType: type, path }, options)
+}
+
 /** Marks a `switch` as complete; reached only when a value is outside its type. */
 export function assertNever(value: never): never {
-  throw new SessionError('payload', `Unexpected variant: ${String((value as { kind?: unknown }).kind ?? value)}`)
+  throw new SessionError('payload', `Unexpected variant: ${JSON.stringify(value)}`)
 }

@@ -49,7 +49,7 @@ export class FoldSet {
     if (this.#folds.some(each => each.key === fold.key)) {
       throw new SessionError('payload', `A fold named ${fold.key} is already registered`)
     }
-    this.#folds.push(fold as Fold<unknown>)
+    this.#folds.push(fold)
     this.#states.push(state)
   }
 
@@ -62,7 +62,7 @@ export class FoldSet {
 
   /** The state of a registered fold. @throws {SessionError} `payload` when it is not registered. */
   state<State>(fold: Fold<State>): State {
-    const index = this.#folds.indexOf(fold as Fold<unknown>)
+    const index = this.#folds.indexOf(fold)
     if (index === -1) throw new SessionError('payload', `No fold named ${fold.key} is registered`)
     return this.#states[index] as State
   }

@@ -14,16 +14,18 @@ export type JsonValue = null | boolean | number | string | readonly JsonValue[] 
  */
 const shared = new WeakSet()
 
-/** One container being copied. `next` is the position of the member to copy next. */
+/** A container that waits while the member at `next` is walked. */
 type Frame = {
   readonly original: object
-  readonly source: Record<string | number, unknown>
-  readonly target: Record<string | number, unknown>
+  readonly source: Members
+  readonly target: Members
   /** Own keys of an object; null for an array, whose keys are its positions. */
   readonly keys: readonly string[] | null
   readonly length: number
   next: number
 }
+
+type Members = Record<string | number, unknown>
 
 /** Up to this depth ancestors are compared one by one; below it a set is kept. */
 const SCANNED_DEPTH = 24
@@ -59,56 +61,57 @@ export function shareJson<Value>(value: Value): Value {
 function copyTree(root: object): object {
   const stack: Frame[] = []
   let ancestors: Set<object> | null = null
-  let frame = enter(root, stack)
+  // The container now being copied. It becomes a frame only when a member of it is a container too.
+  let frame: Frame | null = null
+  let original: object = root
+  let keys = keysOf(original, stack)
+  let source = (keys === null ? sliceOf(original, stack) : original) as Members
+  let target = keys === null ? source : {}
+  let length = (keys ?? (source as unknown as unknown[])).length
+  let next = 0
 
   for (;;) {
-    const child = copyScalars(frame, stack)
-    if (child === null) {
-      const done = Object.freeze(frame.target)
-      const parent = stack.pop()
-      if (parent === undefined) return done
-      ancestors?.delete(frame.original)
-      put(parent, parent.keys === null ? parent.next : (parent.keys[parent.next] as string), done)
-      parent.next += 1
-      frame = parent
-    } else {
-      if (isAncestor(child, frame, stack, ancestors)) refuse('a cycle', pathOf(stack, frame))
-      stack.push(frame)
-      if (ancestors !== null) ancestors.add(frame.original)
-      else if (stack.length > SCANNED_DEPTH) ancestors = new Set(stack.map(each => each.original))
-      frame = enter(child, stack)
+    let child: object | null = null
+    for (; next < length; next += 1) {
+      const key = keys === null ? next : (keys[next] as string)
+      const value = source[key]
+      if (typeof value === 'object' && value !== null && !(Object.isFrozen(value) && shared.has(value))) {
+        child = value
+        break
+      }
+      if (typeof value !== 'string') {
+        const what = unfit(value)
+        if (what !== null) refuse(what, pathOf(stack) + pathPart(keys, next))
+      }
+      if (keys !== null) put(target, key, value)
     }
-  }
-}
 
-/** Copies members until one is a container that has to be walked first; null when all are done. */
-function copyScalars(frame: Frame, stack: readonly Frame[]): object | null {
-  const { source, keys, length } = frame
-  for (let next = frame.next; next < length; next += 1) {
-    const key = keys === null ? next : (keys[next] as string)
-    const value = source[key]
-    if (keys === null && typeof value === 'string') continue
-    switch (typeof value) {
-      case 'string':
-      case 'boolean':
-        break
-      case 'number':
-        if (Number.isFinite(value) && !Object.is(value, -0)) break
-        frame.next = next
-        refuse(unfit(value) as string, pathOf(stack, frame))
-        break
-      case 'object':
-        if (value === null || (Object.isFrozen(value) && shared.has(value))) break
-        frame.next = next
-        return value
-      default:
-        frame.next = next
-        refuse(unfit(value) as string, pathOf(stack, frame))
+    if (child !== null) {
+      frame ??= { original, source, target, keys, length, next }
+      frame.next = next
+      stack.push(frame)
+      if (ancestors === null && stack.length > SCANNED_DEPTH) ancestors = new Set(stack.map(each => each.original))
+      else ancestors?.add(original)
+      if (isAncestor(child, stack, ancestors)) refuse('a cycle', pathOf(stack))
+      frame = null
+      original = child
+      keys = keysOf(original, stack)
+      source = (keys === null ? sliceOf(original, stack) : original) as Members
+      target = keys === null ? source : {}
+      length = (keys ?? (source as unknown as unknown[])).length
+      next = 0
+      continue
     }
-    put(frame, key, value)
+
+    const done = Object.freeze(target)
+    const parent = stack.pop()
+    if (parent === undefined) return done
+    ancestors?.delete(parent.original)
+    frame = parent
+    ;({ original, source, target, keys, length, next } = parent)
+    put(target, keys === null ? next : (keys[next] as string), done)
+    next += 1
   }
-  frame.next = length
-  return null
 }
 
 /** What a scalar is that JSON cannot carry; null when it can. */
@@ -126,35 +129,43 @@ function unfit(value: unknown): string | null {
 }
 
 /** Stores a finished member. `__proto__` is data like any other key, so it must not reach the setter. */
-function put(frame: Frame, key: string | number, value: unknown): void {
+function put(target: Members, key: string | number, value: unknown): void {
   if (key === '__proto__') {
-    Object.defineProperty(frame.target, key, { value, enumerable: true, writable: true, configurable: true })
+    Object.defineProperty(target, key, { value, enumerable: true, writable: true, configurable: true })
   } else {
-    frame.target[key] = value
+    target[key] = value
   }
 }
 
-function enter(source: object, stack: readonly Frame[]): Frame {
-  const prototype: unknown = Object.getPrototypeOf(source)
-  if (Array.isArray(source)) {
+/** Checks what kind of container `value` is: own keys of a plain object, null for a plain dense array. */
+function keysOf(value: object, stack: readonly Frame[]): readonly string[] | null {
+  const prototype: unknown = Object.getPrototypeOf(value)
+  if (Array.isArray(value)) {
     if (prototype !== Array.prototype && !isNativePrototype(prototype, 'Array')) {
       refuse('an array of a subclass', pathOf(stack))
     }
-    checkArrayKeys(source, source.length, stack)
-    // One read of each element; what is a container in the copy is replaced by its own copy.
-    const copy: unknown[] = Array.prototype.slice.call(source)
-    if (Object.getPrototypeOf(copy) !== Array.prototype) refuse('an array of a subclass', pathOf(stack))
-    return { original: source, source: copy as never, target: copy as never, keys: null, length: copy.length, next: 0 }
+    checkArrayKeys(value, value.length, stack)
+    return null
   }
   if (prototype !== Object.prototype && prototype !== null && !isNativePrototype(prototype, 'Object')) {
     refuse(`an instance of ${nameOf(prototype)}`, pathOf(stack))
   }
-  const keys = Object.keys(source)
-  // Names and symbols apart are several times cheaper in V8 than Reflect.ownKeys.
-  if (Object.getOwnPropertyNames(source).length !== keys.length || Object.getOwnPropertySymbols(source).length > 0) {
-    refuseHiddenKey(source, stack)
-  }
-  return { original: source, source: source as never, target: {}, keys, length: keys.length, next: 0 }
+  return plainKeys(value) ?? refuseHiddenKey(value, stack)
+}
+
+/** The own keys of `value`; null when one of them is hidden or a symbol. */
+export function plainKeys(value: object): readonly string[] | null {
+  // Keys, names and symbols apart are several times cheaper in V8 than Reflect.ownKeys.
+  const keys = Object.keys(value)
+  const hidden = Object.getOwnPropertyNames(value).length !== keys.length
+  return hidden || Object.getOwnPropertySymbols(value).length > 0 ? null : keys
+}
+
+/** The elements, each read once; those that are containers are replaced by their own copies. */
+function sliceOf(value: object, stack: readonly Frame[]): object {
+  const copy: unknown[] = Array.prototype.slice.call(value)
+  if (Object.getPrototypeOf(copy) !== Array.prototype) refuse('an array of a subclass', pathOf(stack))
+  return copy
 }
 
 /** A dense array's own keys are exactly its positions, in order, then `length`: anything else shows as a shift. */
@@ -197,8 +208,7 @@ function isNativePrototype(prototype: unknown, name: 'Object' | 'Array'): boolea
   return /^function (Object|Array)\(\)\s*\{\s*\[native code\]\s*\}$/.test(Function.prototype.toString.call(constructor))
 }
 
-function isAncestor(value: object, frame: Frame, stack: readonly Frame[], ancestors: Set<object> | null): boolean {
-  if (value === frame.original) return true
+function isAncestor(value: object, stack: readonly Frame[], ancestors: Set<object> | null): boolean {
   if (ancestors !== null) return ancestors.has(value)
   for (const each of stack) if (each.original === value) return true
   return false
@@ -208,17 +218,17 @@ function refuse(what: string, path: string): never {
   throw new SessionError('not-json', `Expected a value JSON can carry exactly; found ${what} at ${path}`, { path })
 }
 
-/** Path of the child now being read: `$`, then one part for each frame. */
-function pathOf(stack: readonly Frame[], frame?: Frame): string {
+/** Path of the member that the last frame waits for: `$`, then one part for each frame. */
+function pathOf(stack: readonly Frame[]): string {
   let path = '$'
-  for (const each of frame === undefined ? stack : [...stack, frame]) {
-    if (each.keys === null) path += `[${each.next}]`
-    else {
-      const key = each.keys[each.next] as string
-      path += /^[A-Za-z_$][\w$]*$/.test(key) ? `.${key}` : `[${JSON.stringify(key)}]`
-    }
-  }
+  for (const { keys, next } of stack) path += pathPart(keys, next)
   return path
+}
+
+function pathPart(keys: readonly string[] | null, next: number): string {
+  if (keys === null) return `[${next}]`
+  const key = keys[next] as string
+  return /^[A-Za-z_$][\w$]*$/.test(key) ? `.${key}` : `[${JSON.stringify(key)}]`
 }
 
 function nameOf(prototype: unknown): string {

@@ -64,24 +64,30 @@ export function requestMessages(messages: Iterable<Message>): RequestMessages {
 type Note = (kind: RequestChange['kind'], index: number, callId?: CallId) => void
 
 function isToolResult(message: Message): message is ToolResultMessage {
-  return message.source.kind === 'tool'
+  return message.source.kind === 'tool' && message.content[0]?.type === 'tool-result'
 }
 
-/** Finds for each call the first result after it; a result belongs to the nearest earlier call of its id. */
+/**
+ * Finds for each call the first result after it. A result belongs to the nearest earlier message that calls its id, and
+ * to the first call there that is not answered yet.
+ */
 function pairCalls(derived: readonly Message[], note: Note): ReadonlyMap<number, readonly Pair[]> {
   const byMessage = new Map<number, Pair[]>()
-  const latest = new Map<CallId, Pair>()
+  const latest = new Map<CallId, readonly Pair[]>()
   derived.forEach((message, index) => {
     if (isToolResult(message)) {
       const { callId } = message.source
-      const pair = latest.get(callId)
-      if (pair === undefined) note('orphan-result', index, callId)
-      else if (pair.answer !== null) note('duplicate-result', index, callId)
-      else pair.answer = { message, index }
+      const called = latest.get(callId)
+      const open = called?.find(pair => pair.answer === null)
+      if (open !== undefined) open.answer = { message, index }
+      else note(called === undefined ? 'orphan-result' : 'duplicate-result', index, callId)
     } else if (message.role === 'assistant') {
       const calls = message.content.filter(block => block.type === 'tool-call').map(call => ({ call, answer: null }))
       byMessage.set(index, calls)
-      for (const pair of calls) latest.set(pair.call.id, pair)
+      for (const { call } of calls) {
+        const same = calls.filter(pair => pair.call.id === call.id)
+        latest.set(call.id, same)
+      }
     }
   })
   return byMessage
@@ -107,15 +113,16 @@ function sendAssistant(
     : message.content.map(block => (block.type === 'tool-call' ? { ...block, id: ids[position++] as CallId } : block))
   sent.push(content === message.content ? message : { ...message, content })
 
-  pairs.forEach(({ call, answer }, at) => {
-    const id = ids[at] as CallId
+  // Results stay in the order they were recorded in; those not directly after their message are pulled up to it.
+  const recorded = pairs.map(({ call, answer }, at) => ({ call, answer, id: ids[at] as CallId }))
+  recorded.sort((a, b) => (a.answer?.index ?? Infinity) - (b.answer?.index ?? Infinity) || 0)
+  recorded.forEach(({ call, answer, id }, rank) => {
     if (answer === null) {
       note('missing-result', index, call.id)
       sent.push(errorResultMessage(MessageId(`missing-result-${id}-${index}`), id, MISSING_RESULT))
       return
     }
-    // Results directly after their message stay in the order they were recorded in; others are pulled up to it.
-    if (answer.index <= index || answer.index > index + pairs.length) note('moved-result', answer.index, call.id)
+    if (answer.index !== index + 1 + rank) note('moved-result', answer.index, call.id)
     const result = cleanResult(answer.message, answer.index, note)
     sent.push(id === call.id ? result : renameResult(result, id))
   })
@@ -138,8 +145,7 @@ function renameResult(message: ToolResultMessage, callId: CallId): ToolResultMes
 /** The message without empty text; null when nothing is left of it. */
 function cleanBlocks<M extends Message>(message: M, index: number, note: Note): M | null {
   const content = clean(message.content, index, note)
-  if (content === message.content) return message
-  if (content.length > 0) return { ...message, content }
+  if (content.length > 0) return content === message.content ? message : { ...message, content }
   note('empty-message', index)
   return null
 }

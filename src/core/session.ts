@@ -1,5 +1,5 @@
 /** The Session: an append-only log in memory, and everything derived from it (SPEC L1–L12, S9–S11). */
-import { SessionError } from './errors.ts'
+import { refusal, SessionError } from './errors.ts'
 import type {
   CoreEventType,
   EventData,
@@ -13,17 +13,10 @@ import { SESSION_FORMAT_VERSION } from './events.ts'
 import { type Committed, type Fold, FoldSet } from './fold.ts'
 import { isSafeNonNegativeInteger, SessionId, SessionSeq } from './ids.ts'
 import { snapshotJson } from './json.ts'
-import {
-  admitIntent,
-  checkEnvelope,
-  checkHeader,
-  type Placement,
-  planAdmission,
-  snapshotOf,
-  type SurfaceIntent,
-} from './log.ts'
+import { admitIntent, checkEnvelope, type Placement, planAdmission, snapshotOf, type SurfaceIntent } from './log.ts'
 import { type MessageSequence, messagesFold } from './messages.ts'
 import { requestFold } from './request-header.ts'
+import { checkHeader } from './shapes.ts'
 import { type SurfaceState, surfaceFold } from './surface.ts'
 import { turnsFold } from './turns.ts'
 
@@ -159,10 +152,7 @@ export class Session {
     const seed = options.seed === undefined ? null : [...options.seed]
     const inherited = inheritedCount(header, seed?.length ?? null, options.inheritedEventCount)
     if (header.isSeeded && inherited !== seed?.length) {
-      throw new SessionError(
-        'header',
-        `A seeded session inherits its whole seed; expected ${seed?.length}, found ${inherited}`,
-      )
+      throw new SessionError('header', `A new seeded session inherits its whole seed, not ${inherited} events of it`)
     }
     const copies = seed?.map((event, index) => atIndex(index, () => snapshotJson(event))) ?? null
     return new Session(header, options, copies, inherited)
@@ -241,16 +231,13 @@ export class Session {
   append<Type extends AppendableEventType>(
     type: Type,
     data: EventData[Type],
-    ...[intent]: IntentArguments<Type>
+    ...rest: IntentArguments<Type>
   ): EventOf<Type> {
     const seq = SessionSeq(this.#events.length)
-    const placement = admitIntent(type, intent, seq)
-    const snapshot = snapshotOf(data, type, seq, 'data')
+    const placement = admitIntent(type, rest[0], seq)
+    const snapshot = snapshotOf(data, { type, seq }, 'data')
     if (this.#publishing) {
-      throw new SessionError('reentrant', `${type} was appended from inside a listener of the same session`, {
-        seq,
-        eventType: type,
-      })
+      throw refusal('reentrant', { type, seq }, 'was appended from inside a listener of the same session')
     }
     const time = this.#now(type)
     // Getters and the clock may have appended meanwhile: the seq is taken last.
@@ -264,10 +251,11 @@ export class Session {
   #now(type: string): number {
     const time = this.#options.now()
     if (!Number.isSafeInteger(time)) {
-      throw new SessionError('envelope', `${type}: expected a safe integer from the clock; found ${String(time)}`, {
-        seq: this.#events.length,
-        eventType: type,
-      })
+      throw refusal(
+        'envelope',
+        { type, seq: this.#events.length },
+        `got ${String(time)} from the clock, not a safe integer`,
+      )
     }
     return time
   }
@@ -313,17 +301,9 @@ export class Session {
 
   /** Marks where the constructor's events end and live ones begin (SPEC R6). */
   #markEndOfSeed(seeded: boolean): void {
-    const inherits = this.header.isSeeded
-    const last = this.#events.at(-1)
-    const marked = inherits
-      ? this.#events.some(
-          event =>
-            event.type === 'session/end-seed' &&
-            event.data.inherited === true &&
-            event.seq === this.inheritedEventCount,
-        )
-      : last?.type === 'session/end-seed'
-    if (inherits && !marked) this.#mark({ inherited: true })
+    const cut = this.#events[this.inheritedEventCount]
+    const inherits = this.header.isSeeded && !(cut?.type === 'session/end-seed' && cut.data.inherited === true)
+    if (inherits) this.#mark({ inherited: true })
     else if (seeded && this.#events.at(-1)?.type !== 'session/end-seed') this.#mark({})
   }
 
@@ -358,28 +338,17 @@ function atIndex<Result>(index: number, admit: () => Result): Result {
     return admit()
   } catch (error) {
     if (!(error instanceof SessionError)) throw error
-    const { code, seq, eventType, path } = error
-    const facts = {
-      index,
-      seq: seq ?? index,
-      ...(eventType === undefined ? {} : { eventType }),
-      ...(path === undefined ? {} : { path }),
-    }
+    const { code, seq = index, eventType, path } = error
+    const facts = { index, seq, eventType, path }
     throw new SessionError(code, `Invalid event at index ${index}: ${error.message}`, facts, { cause: error })
   }
 }
 
 function inheritedCount(header: SessionHeader, events: number | null, count: number | undefined): number {
-  const fail = (what: string): never => {
-    throw new SessionError('header', what, { sessionId: header.id })
-  }
-  if (!header.isSeeded) {
-    return count === undefined || count === 0 ? 0 : fail(`An unseeded session inherits nothing; found ${count}`)
-  }
-  if (events === null) return fail('A seeded session needs its seed')
-  if (count === undefined) return fail('A seeded session needs inheritedEventCount')
-  if (!isSafeNonNegativeInteger(count) || count > events) {
-    return fail(`Expected inheritedEventCount between 0 and ${events}; found ${count}`)
-  }
-  return count
+  if (!header.isSeeded && (count === undefined || count === 0)) return 0
+  if (header.isSeeded && isSafeNonNegativeInteger(count) && events !== null && count <= events) return count
+  const expected = header.isSeeded ? `at most the ${events ?? 'missing'} seeded` : 'no'
+  throw new SessionError('header', `Session ${header.id} inherits ${expected} events; found ${count}`, {
+    sessionId: header.id,
+  })
 }

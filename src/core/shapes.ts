@@ -2,10 +2,13 @@
  * The shape each core payload must have. The same checks run for a live append, a seed, a restore and an import, so what
  * one accepts the others accept (SPEC L9).
  */
-import { SessionError } from './errors.ts'
-import type { SessionEvent } from './events.ts'
+import { refusal, SessionError } from './errors.ts'
+import { SESSION_FORMAT_VERSION, type SessionEvent, type SessionHeader } from './events.ts'
 import { isSafeNonNegativeInteger } from './ids.ts'
+import { isCoreEventType } from './vocabulary.ts'
 
+/** What is wrong with a value: where in it, and what was expected there. Null when nothing is. */
+type Problem = readonly [path: string, expected: string] | null
 type Shape = Record<string, unknown>
 
 /**
@@ -14,167 +17,178 @@ type Shape = Record<string, unknown>
  * @throws {SessionError} `payload` with the path of what is wrong.
  */
 export function checkPayload(event: SessionEvent): void {
-  const fail: Fail = (path, expected) => {
-    throw new SessionError('payload', `${event.type} at seq ${event.seq}: expected ${expected} at $${path}`, {
-      seq: event.seq,
-      eventType: event.type,
-      path: `$${path}`,
-    })
-  }
-  const data = event.data as unknown
-  switch (event.type) {
-    case 'turn/start':
-    case 'turn/end':
-      numbers(record(data, fail), ['turn'], fail)
-      if (event.type === 'turn/end') kind((data as Shape)['reason'], '.reason', fail)
-      return
-    case 'step/start':
-    case 'step/end':
-      numbers(record(data, fail), ['turn', 'step'], fail)
-      return
-    case 'system/message':
-      numbers(record(data, fail), ['turn', 'step'], fail)
-      checkMessage((data as Shape)['message'], '.message', 'system', 'plugin', ['plugin'], fail)
-      return
-    case 'user/message':
-      checkMessage(data, '', 'user', null, [], fail)
-      return
-    case 'assistant/attempt':
-    case 'assistant/message':
-      numbers(record(data, fail), ['turn', 'step'], fail)
-      if (!Array.isArray((data as Shape)['stream'])) fail('.stream', 'an array of stream records')
-      if (event.type === 'assistant/attempt') return
-      checkMessage((data as Shape)['message'], '.message', 'assistant', 'model', ['provider', 'model'], fail)
-      return
-    case 'tool/call':
-      numbers(record(data, fail), ['turn', 'step'], fail)
-      for (const key of ['callId', 'name']) if (!isText((data as Shape)[key])) fail(`.${key}`, 'a non-empty string')
-      if (typeof (data as Shape)['arguments'] !== 'string') fail('.arguments', 'a string')
-      return
-    case 'tool/result':
-      numbers(record(data, fail), ['turn', 'step'], fail)
-      checkToolResult(data as Shape, fail)
-      return
-    case 'request/header':
-      checkRequestHeader(record(data, fail), fail)
-      return
-    case 'request/context':
-      for (const key of ['provider', 'model'])
-        if (!isText(record(data, fail)[key])) fail(`.${key}`, 'a non-empty string')
-      return
-    case 'session/end-seed': {
-      const { inherited } = record(data, fail)
-      if (inherited !== undefined && inherited !== true) fail('.inherited', 'true or nothing')
-      return
-    }
-    default:
-  }
+  const problem = payloadProblem(event.type, event.data)
+  if (problem === null) return
+  const path = `$${problem[0]}`
+  throw refusal('payload', event, `should have ${problem[1]} at ${path}`, path)
 }
 
-type Fail = (path: string, expected: string) => never
+function payloadProblem(type: string, data: unknown): Problem {
+  if (!isCoreEventType(type)) return null
+  if (!isRecord(data)) return ['', 'an object']
+  const { turn, message } = data
+  switch (type) {
+    case 'turn/start':
+      return number('.turn', turn)
+    case 'turn/end':
+      return number('.turn', turn) ?? kind('.reason', data['reason'])
+    case 'step/start':
+    case 'step/end':
+      return place(data)
+    case 'system/message':
+      return place(data) ?? within('.message', messageProblem(message, 'system', 'plugin', 'plugin'))
+    case 'user/message':
+      return messageProblem(data, 'user')
+    case 'assistant/attempt':
+      return place(data) ?? stream(data)
+    case 'assistant/message':
+      return (
+        place(data) ??
+        stream(data) ??
+        within('.message', messageProblem(message, 'assistant', 'model', 'provider') ?? model(message as Shape))
+      )
+    case 'tool/call':
+      return (
+        place(data) ??
+        text('.callId', data['callId']) ??
+        text('.name', data['name']) ??
+        string('.arguments', data['arguments'])
+      )
+    case 'tool/result':
+      return place(data) ?? within('.message', messageProblem(message, 'user', 'tool', 'callId')) ?? resultProblem(data)
+    case 'request/header':
+      return headerProblem(data)
+    case 'request/context':
+      return text('.provider', data['provider']) ?? text('.model', data['model'])
+    case 'session/end-seed':
+      return flag('.inherited', data['inherited'])
+  }
+}
 
 const isRecord = (value: unknown): value is Shape =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 const isText = (value: unknown): value is string => typeof value === 'string' && value !== ''
 
-function record(value: unknown, fail: Fail, path = ''): Shape {
-  return isRecord(value) ? value : fail(path, 'an object')
-}
+const within = (path: string, problem: Problem): Problem => problem && [path + problem[0], problem[1]]
+const text = (path: string, value: unknown): Problem => (isText(value) ? null : [path, 'a non-empty string'])
+const string = (path: string, value: unknown): Problem => (typeof value === 'string' ? null : [path, 'a string'])
+const flag = (path: string, value: unknown): Problem =>
+  value === undefined || value === true ? null : [path, 'true or nothing']
+const number = (path: string, value: unknown): Problem =>
+  isSafeNonNegativeInteger(value) ? null : [path, 'a safe integer of at least 0']
+const kind = (path: string, value: unknown): Problem =>
+  isRecord(value) ? text(`${path}.kind`, value['kind']) : [path, 'an object']
+const place = ({ turn, step }: Shape): Problem => number('.turn', turn) ?? number('.step', step)
+const stream = (data: Shape): Problem =>
+  Array.isArray(data['stream']) ? null : ['.stream', 'an array of stream records']
+const model = ({ source }: Shape): Problem => text('.source.model', (source as Shape)['model'])
 
-function numbers(data: Shape, keys: readonly string[], fail: Fail): void {
-  for (const key of keys) {
-    if (!isSafeNonNegativeInteger(data[key])) fail(`.${key}`, 'a safe integer of at least 0')
-  }
-}
-
-function kind(value: unknown, path: string, fail: Fail): void {
-  if (!isText(record(value, fail, path)['kind'])) fail(`${path}.kind`, 'a non-empty string')
-}
-
-function checkMessage(
-  value: unknown,
-  path: string,
-  role: string,
-  sourceKind: string | null,
-  sourceKeys: readonly string[],
-  fail: Fail,
-): void {
-  const message = record(value, fail, path)
-  if (!isText(message['id'])) fail(`${path}.id`, 'a non-empty string')
-  if (message['role'] !== role) fail(`${path}.role`, `'${role}'`)
-  checkBlocks(message['content'], `${path}.content`, fail)
-  const source = message['source']
-  kind(source, `${path}.source`, fail)
-  if (sourceKind !== null && (source as Shape)['kind'] !== sourceKind) fail(`${path}.source.kind`, `'${sourceKind}'`)
-  for (const key of sourceKeys) {
-    if (!isText((source as Shape)[key])) fail(`${path}.source.${key}`, 'a non-empty string')
-  }
+/** `sourceKey` names the text a source of that kind must have. */
+function messageProblem(message: unknown, role: string, sourceKind?: string, sourceKey = 'kind'): Problem {
+  if (!isRecord(message)) return ['', 'an object']
+  const { id, content, source } = message
+  if (!isText(id)) return ['.id', 'a non-empty string']
+  if (message['role'] !== role) return ['.role', `'${role}'`]
+  const problem = blocksProblem(content)
+  if (problem !== null) return within('.content', problem)
+  if (!isRecord(source)) return ['.source', 'an object']
+  if (!isText(source['kind'])) return ['.source.kind', 'a non-empty string']
+  if (sourceKind !== undefined && source['kind'] !== sourceKind) return ['.source.kind', `'${sourceKind}'`]
+  return isText(source[sourceKey]) ? null : [`.source.${sourceKey}`, 'a non-empty string']
 }
 
 /** Blocks the library itself reads must have their texts; unknown block types pass. */
-function checkBlocks(value: unknown, path: string, fail: Fail): void {
-  if (!Array.isArray(value)) return fail(path, 'an array of blocks')
-  for (let index = 0; index < value.length; index += 1) {
-    const problem = blockProblem(value[index])
-    if (problem !== null) fail(`${path}[${index}]${problem[0]}`, problem[1])
+function blocksProblem(content: unknown): Problem {
+  if (!Array.isArray(content)) return ['', 'an array of blocks']
+  for (let index = 0; index < content.length; index += 1) {
+    const problem = blockProblem(content[index])
+    if (problem !== null) return within(`[${index}]`, problem)
   }
+  return null
 }
 
-/** What is wrong with one block: where in it, and what was expected. */
-function blockProblem(block: unknown): readonly [string, string] | null {
+function blockProblem(block: unknown): Problem {
   if (!isRecord(block)) return ['', 'an object']
   switch (block['type']) {
     case 'text':
     case 'reasoning':
-      return typeof block['text'] === 'string' ? null : ['.text', 'a string']
+      return string('.text', block['text'])
     case 'tool-call':
-      if (!isText(block['id'])) return ['.id', 'a non-empty string']
-      if (typeof block['name'] !== 'string') return ['.name', 'a string']
-      return typeof block['arguments'] === 'string' ? null : ['.arguments', 'a string']
+      return text('.id', block['id']) ?? string('.name', block['name']) ?? string('.arguments', block['arguments'])
     default:
-      return isText(block['type']) ? null : ['.type', 'a non-empty string']
+      return text('.type', block['type'])
   }
 }
 
-function checkToolResult(data: Shape, fail: Fail): void {
-  checkMessage(data['message'], '.message', 'user', 'tool', ['callId'], fail)
-  const { content, source } = data['message'] as { content: readonly Shape[]; source: Shape }
+/** The block of a tool result whose message has passed. */
+function resultProblem({ message, error }: Shape): Problem {
+  const { content, source } = message as { content: readonly Shape[]; source: Shape }
   const block = content[0]
   if (content.length !== 1 || block?.['type'] !== 'tool-result') {
-    return fail('.message.content', 'exactly one tool-result block')
+    return ['.message.content', 'exactly one tool-result block']
   }
-  checkBlocks(block['content'], '.message.content[0].content', fail)
-  if (block['toolCallId'] !== source['callId']) fail('.message.content[0].toolCallId', 'the callId of its source')
-  if (data['error'] !== undefined && block['isError'] !== true) {
-    fail('.message.content[0].isError', 'true, because the payload carries an error')
+  const at = '.message.content[0]'
+  if (block['toolCallId'] !== source['callId']) return [`${at}.toolCallId`, 'the callId of its source']
+  if (error !== undefined && block['isError'] !== true) {
+    return [`${at}.isError`, 'true, because the payload carries an error']
   }
+  return within(`${at}.content`, blocksProblem(block['content']))
 }
 
 const HEADER_REASONS: readonly unknown[] = ['initial', 'resume', 'change', 'series']
 
-function checkRequestHeader(data: Shape, fail: Fail): void {
-  const header = record(data['header'], fail, '.header')
-  if (Object.hasOwn(header, 'system')) fail('.header.system', 'nothing: the prompt is a system/message')
-  const config = record(header['config'], fail, '.header.config')
-  for (const key of ['provider', 'model']) {
-    if (!isText(config[key])) fail(`.header.config.${key}`, 'a non-empty string')
+function headerProblem({ header, reason, startsSeries }: Shape): Problem {
+  if (!isRecord(header)) return ['.header', 'an object']
+  if (Object.hasOwn(header, 'system')) return ['.header.system', 'nothing: the prompt is a system/message']
+  const { config, tools, adapterDefaults } = header
+  if (!isRecord(config)) return ['.header.config', 'an object']
+  const { provider, model: name, reasoningEffort: effort } = config
+  if (tools !== undefined && !(Array.isArray(tools) && tools.length > 0)) {
+    return ['.header.tools', 'a non-empty array or nothing']
   }
-  const effort = config['reasoningEffort']
-  if (effort !== undefined && !isText(effort)) fail('.header.config.reasoningEffort', 'a non-empty string or nothing')
-  const { tools, adapterDefaults } = header
-  if (tools !== undefined && (!Array.isArray(tools) || tools.length === 0)) {
-    fail('.header.tools', 'a non-empty array or nothing')
-  }
-  if (adapterDefaults !== undefined) {
-    const flags = Object.entries(record(adapterDefaults, fail, '.header.adapterDefaults'))
-    if (flags.length === 0) fail('.header.adapterDefaults', 'at least one flag or nothing')
-    for (const [key, flag] of flags) {
-      const known = key === 'reasoningEffort' || key === 'maxTokens'
-      if (!known || flag !== true || config[key] === undefined) {
-        fail(`.header.adapterDefaults.${key}`, 'true for a config field that is present')
-      }
+  return (
+    text('.header.config.provider', provider) ??
+    text('.header.config.model', name) ??
+    optional('.header.config.reasoningEffort', effort, text) ??
+    (adapterDefaults === undefined
+      ? null
+      : within('.header.adapterDefaults', defaultsProblem(adapterDefaults, config))) ??
+    (HEADER_REASONS.includes(reason) ? null : ['.reason', 'initial, resume, change or series']) ??
+    flag('.startsSeries', startsSeries)
+  )
+}
+
+function defaultsProblem(defaults: unknown, config: Shape): Problem {
+  if (!isRecord(defaults)) return ['', 'an object']
+  const keys = Object.keys(defaults)
+  if (keys.length === 0) return ['', 'at least one flag or nothing']
+  for (const key of keys) {
+    const known = key === 'reasoningEffort' || key === 'maxTokens'
+    if (!known || defaults[key] !== true || config[key] === undefined) {
+      return [`.${key}`, 'true for a config field that is present']
     }
   }
-  if (!HEADER_REASONS.includes(data['reason'])) fail('.reason', 'initial, resume, change or series')
-  if (data['startsSeries'] !== undefined && data['startsSeries'] !== true) fail('.startsSeries', 'true or nothing')
+  return null
+}
+
+const optional = (path: string, value: unknown, check: (path: string, value: unknown) => Problem): Problem =>
+  value === undefined ? null : check(path, value)
+const one = (path: string, value: unknown, only: unknown): Problem => (value === only ? null : [path, String(only)])
+
+/** Checks a session header. @throws {SessionError} `header` (SPEC L11). */
+export function checkHeader(value: unknown): asserts value is SessionHeader {
+  const header = isRecord(value) ? value : {}
+  const { version, id, createdAt, isSeeded, cwd, parentSession, origin, delegationDepth, agentPreset } = header
+  const problem =
+    one('.version', version, SESSION_FORMAT_VERSION) ??
+    text('.id', id) ??
+    number('.createdAt', createdAt) ??
+    (typeof isSeeded === 'boolean' ? null : ['.isSeeded', 'a boolean']) ??
+    (Object.hasOwn(header, 'seedLength') ? ['.seedLength', 'nothing'] : null) ??
+    optional('.cwd', cwd, string) ??
+    optional('.parentSession', parentSession, string) ??
+    (origin === undefined ? null : one('.origin', origin, 'subagent')) ??
+    optional('.delegationDepth', delegationDepth, number) ??
+    optional('.agentPreset', agentPreset, string)
+  if (problem !== null) throw new SessionError('header', `A session header should have ${problem[1]} at $${problem[0]}`)
 }

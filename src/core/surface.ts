@@ -2,7 +2,7 @@
  * The surface: the ordered seqs of the events the model reads. An event's effect is planned first (pure, may refuse) and
  * applied second (cannot fail), so a refused event leaves nothing to undo (SPEC S1–S9).
  */
-import { SessionError } from './errors.ts'
+import { refusal } from './errors.ts'
 import type { EventOf, SessionEvent, SurfaceEvent, SurfaceOp } from './events.ts'
 import type { Committed, EventLookup, Fold, SurfaceChange } from './fold.ts'
 import { isSafeNonNegativeInteger, type SessionSeq } from './ids.ts'
@@ -49,22 +49,22 @@ export function checkSurfaceFields(event: SessionEvent): void {
     if (ignorable === true && !isKnownEventType(type)) return
     if (surfaceOp !== undefined || sourceEventSeqs !== undefined) {
       const field = surfaceOp !== undefined ? 'surfaceOp' : 'sourceEventSeqs'
-      throw fail('surface-op', event, `is not eligible for the surface but carries ${field}`)
+      throw refusal('surface-op', event, `is not eligible for the surface but carries ${field}`)
     }
     return
   }
-  if (surfaceOp === undefined) throw fail('surface-op', event, 'must carry surfaceOp')
+  if (surfaceOp === undefined) throw refusal('surface-op', event, 'must carry surfaceOp')
   if (surfaceOp !== 'append') checkReplaceOp(event, surfaceOp)
   if (sourceEventSeqs === undefined) return
   if (type === 'assistant/message') {
-    throw fail('surface-sources', event, 'embeds its stream and may not carry sourceEventSeqs')
+    throw refusal('surface-sources', event, 'embeds its stream and may not carry sourceEventSeqs')
   }
   checkSources(event, sourceEventSeqs, seq)
 }
 
 function checkReplaceOp(event: SessionEvent, op: unknown): void {
   if (typeof op !== 'object' || op === null || Array.isArray(op)) {
-    throw fail('surface-op', event, `has an invalid surfaceOp: expected 'append' or an object`)
+    throw refusal('surface-op', event, `has an invalid surfaceOp: expected 'append' or an object`)
   }
   const { op: name, startSeq, endSeq } = op as { op?: unknown; startSeq?: unknown; endSeq?: unknown }
   const valid =
@@ -73,28 +73,28 @@ function checkReplaceOp(event: SessionEvent, op: unknown): void {
     isSafeNonNegativeInteger(endSeq) &&
     Object.keys(op).length === 3
   if (!valid) {
-    throw fail(
+    throw refusal(
       'surface-op',
       event,
       `has an invalid replace operation: expected exactly {op:'replace', startSeq, endSeq} with seqs, found keys ${Object.keys(op).join(', ')}`,
     )
   }
   if (startSeq >= event.seq || endSeq >= event.seq) {
-    throw fail('surface-range', event, `replaces ${startSeq}…${endSeq}, which is not earlier than itself`)
+    throw refusal('surface-range', event, `replaces ${startSeq}…${endSeq}, which is not earlier than itself`)
   }
 }
 
 function checkSources(event: SessionEvent, sources: unknown, seq: number): void {
-  if (!Array.isArray(sources)) throw fail('surface-sources', event, 'has sourceEventSeqs that is not an array')
-  if (sources.length === 0) throw fail('surface-sources', event, 'has empty sourceEventSeqs; leave it out instead')
+  if (!Array.isArray(sources)) throw refusal('surface-sources', event, 'has sourceEventSeqs that is not an array')
+  if (sources.length === 0) throw refusal('surface-sources', event, 'has empty sourceEventSeqs; leave it out instead')
   const seen = new Set<number>()
   for (let index = 0; index < sources.length; index += 1) {
     const source: unknown = sources[index]
     if (!isSafeNonNegativeInteger(source)) {
-      throw fail('surface-sources', event, `has sourceEventSeqs[${index}] that is not a seq`)
+      throw refusal('surface-sources', event, `has sourceEventSeqs[${index}] that is not a seq`)
     }
-    if (seen.has(source)) throw fail('surface-sources', event, `cites ${source} twice`)
-    if (source >= seq) throw fail('surface-sources', event, `cites ${source}, which is not earlier than itself`)
+    if (seen.has(source)) throw refusal('surface-sources', event, `cites ${source} twice`)
+    if (source >= seq) throw refusal('surface-sources', event, `cites ${source}, which is not earlier than itself`)
     seen.add(source)
   }
 }
@@ -115,10 +115,11 @@ export function planSurfaceChange(
 
   const { startSeq, endSeq } = event.surfaceOp
   const from = surface.nodes.lastIndexOf(startSeq)
-  if (from === -1) throw fail('surface-range', event, `replaces from ${startSeq}, which is not on the surface`)
+  if (from === -1) throw refusal('surface-range', event, `replaces from ${startSeq}, which is not on the surface`)
   const to = surface.nodes.lastIndexOf(endSeq)
-  if (to === -1) throw fail('surface-range', event, `replaces to ${endSeq}, which is not on the surface`)
-  if (from > to) throw fail('surface-range', event, `replaces ${startSeq}…${endSeq}, whose start comes after its end`)
+  if (to === -1) throw refusal('surface-range', event, `replaces to ${endSeq}, which is not on the surface`)
+  if (from > to)
+    throw refusal('surface-range', event, `replaces ${startSeq}…${endSeq}, whose start comes after its end`)
 
   const shadowed = surface.nodes.slice(from, to + 1)
   checkCoverage(event, shadowed)
@@ -131,7 +132,7 @@ function checkCoverage(event: SurfaceEvent, shadowed: readonly SessionSeq[]): vo
   const sources = new Set(event.sourceEventSeqs)
   const missing = shadowed.filter(seq => !sources.has(seq))
   if (missing.length > 0) {
-    throw fail('surface-coverage', event, `shadows ${listed(missing)} without citing it in sourceEventSeqs`)
+    throw refusal('surface-coverage', event, `shadows ${listed(missing)} without citing it in sourceEventSeqs`)
   }
 }
 
@@ -142,10 +143,10 @@ function checkToolResultRewrite(
 ): void {
   const target = shadowed.length === 1 ? eventAt(shadowed[0] as SessionSeq) : undefined
   if (target?.type !== 'tool/result') {
-    throw fail('tool-result-rewrite', event, `must replace exactly one tool/result, not ${listed(shadowed)}`)
+    throw refusal('tool-result-rewrite', event, `must replace exactly one tool/result, not ${listed(shadowed)}`)
   }
   if (!equalJson(withoutContent(event), withoutContent(target))) {
-    throw fail('tool-result-rewrite', event, `may change only the content of ${target.seq}`)
+    throw refusal('tool-result-rewrite', event, `may change only the content of ${target.seq}`)
   }
 }
 
@@ -163,7 +164,7 @@ function checkSystemHead(
 ): void {
   if (from !== 0 || eventAt(shadowed[0] as SessionSeq)?.type !== 'system/message') return
   if (event.type === 'system/message' && shadowed.length === 1) return
-  throw fail(
+  throw refusal(
     'system-head',
     event,
     `would swallow the system head ${shadowed[0]}; only a system/message over exactly it may replace it`,
@@ -227,7 +228,7 @@ export function foldSurface(
   const base = events[0]?.seq ?? 0
   const lookup: EventLookup = seq => (seq >= base ? events[seq - base] : eventAt(seq))
   events.forEach((event, index) => {
-    if (event.seq !== base + index) throw fail('seq', event, `expected seq ${base + index}`)
+    if (event.seq !== base + index) throw refusal('seq', event, `expected seq ${base + index}`)
     checkSurfaceFields(event)
     const change = planSurfaceChange(state, event, lookup)
     if (change.kind === 'replace') {
@@ -242,7 +243,3 @@ export function foldSurface(
 
 const listed = (seqs: readonly number[]): string =>
   seqs.length <= 8 ? seqs.join(', ') : `${seqs.slice(0, 8).join(', ')} and ${seqs.length - 8} more`
-
-function fail(code: ConstructorParameters<typeof SessionError>[0], event: SessionEvent, what: string): SessionError {
-  return new SessionError(code, `${event.type} at seq ${event.seq} ${what}`, { seq: event.seq, eventType: event.type })
-}

@@ -1,0 +1,115 @@
+/** What happened, in words a person can act on: failures, endings of turns, refusals. */
+import type { LlmFailure, TurnEndReason } from 'palimpsest/core'
+
+/** What happened, and what to do about it. */
+export type Words = { readonly what: string; readonly hint: string }
+
+const AGAIN = 'Try again, or send something else.'
+
+/** Words for how a turn ended; null for a turn that ended well. */
+export function endingWords(reason: TurnEndReason): Words | null {
+  switch (reason.kind) {
+    case 'completed':
+      return null
+    case 'aborted':
+      if (reason.reason.kind === 'user') return { what: 'You stopped this turn.', hint: 'What had arrived is kept.' }
+      return { what: 'This turn was stopped.', hint: 'The session was closed while it ran. Send something to go on.' }
+    case 'interrupted':
+      return {
+        what: 'This turn was interrupted.',
+        hint: 'The page was closed or its worker ended in the middle of it. Send something to go on.',
+      }
+    case 'blocked':
+      return { what: 'This turn was blocked.', hint: AGAIN }
+    case 'max-tokens':
+      return { what: 'The answer reached its length limit.', hint: 'Ask for the rest, or for something shorter.' }
+    case 'error':
+      return failureWords(reason.error)
+  }
+}
+
+function failureWords({ code, providerRetryAfterMs }: LlmFailure): Words {
+  const wait = providerRetryAfterMs === undefined ? 'Wait a little' : `Wait ${Math.ceil(providerRetryAfterMs / 1000)} s`
+  switch (code) {
+    case 'AUTH':
+      return { what: 'The provider refused the key.', hint: 'Check the key under Provider, then try again.' }
+    case 'RATE_LIMIT':
+      return { what: 'The provider asks for a pause: too many requests.', hint: `${wait}, then try again.` }
+    case 'INSUFFICIENT_QUOTA':
+      return { what: 'The account behind the key has no quota left.', hint: 'Use another key under Provider.' }
+    case 'OVERLOADED':
+      return { what: 'The provider is overloaded.', hint: `${wait}, then try again.` }
+    case 'SERVER':
+      return { what: 'The provider had an internal error.', hint: 'It is not your prompt. Try again.' }
+    case 'CONTEXT_WINDOW_EXCEEDED':
+      return {
+        what: 'The conversation is too long for the model.',
+        hint: 'Use a model with a larger window under Provider, or start a new session.',
+      }
+    case 'TRANSPORT':
+      return {
+        what: 'The connection to the provider failed.',
+        hint: 'Check the network and the base URL, then try again.',
+      }
+    case 'TIMEOUT':
+      return { what: 'The provider took too long.', hint: AGAIN }
+    case 'MODEL_NOT_FOUND':
+      return { what: 'The provider does not have this model.', hint: 'Check the model under Provider, then try again.' }
+    case 'INVALID_REQUEST':
+      return { what: 'The provider refused the request.', hint: 'Check model and address under Provider.' }
+    case 'EMPTY_RESPONSE':
+      return { what: 'The provider answered with nothing.', hint: AGAIN }
+    case 'STEP_LIMIT':
+      return { what: 'The turn had too many steps.', hint: 'Ask for less at once.' }
+    default:
+      return { what: 'This turn failed.', hint: AGAIN }
+  }
+}
+
+/** Name, code and message of anything that was thrown. */
+export function errorFacts(error: unknown): { readonly code: string; readonly message: string } {
+  const { code, message } = (typeof error === 'object' && error !== null ? error : {}) as Partial<
+    Record<string, unknown>
+  >
+  return { code: typeof code === 'string' ? code : '', message: typeof message === 'string' ? message : String(error) }
+}
+
+/** Why a prompt was not taken. */
+export function refusalWords(error: unknown): string {
+  const { code, message } = errorFacts(error)
+  switch (code) {
+    case 'empty-prompt':
+      return 'There is nothing to send: the message has no visible text. Your draft is kept.'
+    case 'malformed-prompt':
+      return 'The message holds broken characters that no provider can read. Nothing was sent; your draft is kept.'
+    case 'busy':
+      return 'An answer is on its way. Wait for it or stop it first; your draft is kept.'
+    case 'lost':
+    case 'unresponsive':
+    case 'closed':
+    case 'start-failed':
+    case 'start-timeout':
+      return 'The agent’s worker is gone. Reload to go on; your draft is kept.'
+    default:
+      return `The message was not sent: ${message} Your draft is kept.`
+  }
+}
+
+/** Why a session cannot be shown. */
+export function openFailureWords(error: unknown): Words {
+  const { code, message } = errorFacts(error)
+  switch (code) {
+    case 'in-use':
+      return { what: 'This session is open in another tab.', hint: 'Close it there, then try again.' }
+    case 'lost':
+    case 'unresponsive':
+    case 'start-failed':
+    case 'start-timeout':
+      return { what: 'The agent’s worker is gone.', hint: `Reload to go on. ${message}` }
+    case 'unavailable':
+    case 'blocked':
+      return { what: 'The browser’s storage cannot be used now.', hint: message }
+    default:
+      return { what: 'This session cannot be opened.', hint: `${message} What is stored was not changed.` }
+  }
+}

@@ -1,0 +1,191 @@
+/** The demo page as a person uses it, and what is stored behind it as the browser tells it. */
+import { test as base, expect, type Locator, type Page } from '@playwright/test'
+
+/** An event as it is stored. */
+export type StoredEvent = {
+  readonly type: string
+  readonly seq: number
+  readonly time: number
+  // Tests look into payloads of all kinds, and expectations check what they find.
+  readonly data: Record<string, unknown>
+  readonly surfaceOp?: unknown
+  readonly sourceEventSeqs?: readonly number[]
+}
+
+/** A message of a chat completion request. */
+export type WireMessage = Record<string, unknown>
+
+/** What the page offers to tests at `?e2e`. */
+export type TestHook = {
+  readonly session: () => {
+    readonly deriveMessages: () => Promise<Message[]>
+    readonly readSurface: () => Promise<{ readonly seq: number; readonly message: Message | null }[]>
+  } | null
+  readonly requestMessages: (messages: readonly Message[]) => {
+    readonly messages: readonly Message[]
+    readonly changes: readonly unknown[]
+  }
+  readonly killWorker: () => void
+}
+export type Block = {
+  readonly type: string
+  readonly text?: string
+  readonly id?: string
+  readonly name?: string
+  readonly arguments?: string
+  readonly toolCallId?: string
+  readonly content?: readonly Block[]
+}
+export type Message = { readonly id: string; readonly role: string; readonly content: readonly Block[] }
+
+declare global {
+  interface Window {
+    palimpsestDemo: TestHook
+  }
+}
+
+export class Demo {
+  readonly page: Page
+  readonly rows: Locator
+  readonly status: Locator
+  readonly prompt: Locator
+  readonly notice: Locator
+  readonly surface: Locator
+  readonly log: Locator
+
+  constructor(page: Page) {
+    this.page = page
+    this.rows = page.locator('#rows > *')
+    this.status = page.locator('#status')
+    this.prompt = page.getByRole('textbox', { name: 'Message' })
+    this.notice = page.getByRole('alert')
+    this.surface = page.locator('#surface > *')
+    this.log = page.locator('#log > .event')
+  }
+
+  /** Opens the page on a session, by default a new one, and waits until it can be used. */
+  async open({ id = crypto.randomUUID() as string, query = '' } = {}): Promise<string> {
+    await this.page.goto(`/?e2e${query}#session=${id}`)
+    await expect(this.status).toHaveText(/^Idle · /)
+    return id
+  }
+
+  async reload(): Promise<void> {
+    await this.page.reload()
+    await expect(this.status).toHaveText(/^Idle · /)
+  }
+
+  /** Id of the session on the page. */
+  get id(): string {
+    return decodeURIComponent(/#session=(.+)$/.exec(this.page.url())?.[1] ?? '')
+  }
+
+  /** Sends a prompt and waits until it is taken. */
+  async send(text: string): Promise<void> {
+    await this.prompt.fill(text)
+    await this.prompt.press('Enter')
+    await expect(this.prompt).toHaveValue('')
+  }
+
+  /** Sends a prompt and waits until its turn has ended and is stored. */
+  async ask(text: string): Promise<void> {
+    const before = await this.turnEnds.count()
+    await this.send(text)
+    await this.ended(before + 1)
+  }
+
+  /** Waits until so many turns have ended and everything is stored. */
+  async ended(count: number): Promise<void> {
+    await expect(this.turnEnds).toHaveCount(count, { timeout: 20_000 })
+    await expect(this.status).toHaveText('Idle · saved')
+  }
+
+  get turnEnds(): Locator {
+    return this.log.locator('.type').filter({ hasText: /^turn\/end$/ })
+  }
+
+  /** The text of the answer that is arriving. */
+  get live(): Locator {
+    return this.page.locator('#live .text')
+  }
+
+  async startSession(): Promise<string> {
+    await this.page.getByRole('button', { name: 'New session' }).first().click()
+    await expect(this.page.getByText('One log, three readings of it.')).toBeVisible()
+    await expect(this.status).toHaveText(/^Idle · /)
+    return this.id
+  }
+
+  /** What the three views show, as text. */
+  async shown(): Promise<{ transcript: string[]; surface: string[]; log: string[] }> {
+    const [transcript, surface, log] = await Promise.all([
+      this.rows.allInnerTexts(),
+      this.surface.allInnerTexts(),
+      this.log.allInnerTexts(),
+    ])
+    return { transcript, surface, log }
+  }
+
+  /** The events of a session, read from the database itself. */
+  async stored(id: string = this.id): Promise<StoredEvent[]> {
+    const texts = await this.page.evaluate(readStoredTexts, id)
+    return texts.flatMap(text => JSON.parse(text) as StoredEvent[])
+  }
+
+  /** Bodies the embedded provider got with this text in them. */
+  async requests(contains: string, status?: number): Promise<{ readonly messages: WireMessage[] }[]> {
+    const query = new URLSearchParams({ contains, ...(status === undefined ? {} : { status: String(status) }) })
+    const response = await this.page.request.get(`/__provider/requests?${query}`)
+    return (await response.json()) as { messages: WireMessage[] }[]
+  }
+}
+
+/** Runs in the page. */
+async function readStoredTexts(id: string): Promise<string[]> {
+  const settled = <Value>(request: IDBRequest<Value>) =>
+    new Promise<Value>((resolve, reject) => {
+      request.onsuccess = () => resolve(request.result)
+      request.onerror = () => reject(request.error ?? new Error('IndexedDB failed'))
+    })
+  const db = await settled(indexedDB.open('palimpsest'))
+  try {
+    const tx = db.transaction(['sessions', 'segments'])
+    const record = (await settled(tx.objectStore('sessions').get(id))) as { logId: string } | undefined
+    if (record === undefined) return []
+    const range = IDBKeyRange.bound([record.logId], [record.logId, []])
+    const segments = (await settled(tx.objectStore('segments').getAll(range))) as { firstSeq: number; text: string }[]
+    return segments.sort((a, b) => a.firstSeq - b.firstSeq).map(segment => segment.text)
+  } finally {
+    db.close()
+  }
+}
+
+type Fixtures = {
+  demo: Demo
+  /** Errors of the console and of pages that a test expects; all others fail it. */
+  expectedErrors: RegExp[]
+}
+
+/** A browser's own report of a request that failed; tests of failing providers expect it. */
+export const failedRequest = /Failed to load resource/
+
+export const test = base.extend<Fixtures>({
+  expectedErrors: [
+    async ({ context }, use) => {
+      const expected: RegExp[] = []
+      const errors: string[] = []
+      context.on('console', message => {
+        if (message.type() === 'error' || message.type() === 'warning') errors.push(message.text())
+      })
+      context.on('weberror', error => errors.push(String(error.error())))
+      await use(expected)
+      expect(errors.filter(error => !expected.some(pattern => pattern.test(error)))).toEqual([])
+    },
+    { auto: true },
+  ],
+  demo: async ({ page }, use) => {
+    await use(new Demo(page))
+  },
+})
+
+export { expect }
