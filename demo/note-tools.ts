@@ -39,7 +39,7 @@ const writeNote: Tool = defineTool<{ title: string; text: string }>({
     signal.throwIfAborted()
     await putNote({ id: idempotencyKey, title, text, writtenAt: Date.now() })
     tellChange('notes')
-    return `Saved “${title}”.`
+    return 'Saved.'
   },
 })
 

@@ -8,7 +8,10 @@ import { type AiSdkModelOptions, aiSdkModel } from './ai-sdk.ts'
 
 /** The failure of a call whose `doStream` rejects with `thrown`. */
 async function failureOf(thrown: unknown, options: AiSdkModelOptions = {}, more: object = {}): Promise<LlmFailure> {
-  const made = { ...handMade([]), ...more, doStream: () => Promise.reject(thrown) }
+  const doStream = async (): Promise<never> => {
+    throw thrown
+  }
+  const made = { ...handMade([]), ...more, doStream }
   const chunks = await chunksOf(aiSdkModel(made, options))
   const [chunk] = chunks
   if (chunks.length !== 1 || chunk?.type !== 'finish' || chunk.reason.kind !== 'error')

@@ -328,7 +328,9 @@ describe('shareJson', () => {
     const inner = { n: 1 }
     const frozen = Object.freeze({ inner })
     const copy = snapshotJson({ frozen })
+    const whole = snapshotJson(frozen)
     inner.n = 2
+    expect(whole).toEqual({ inner: { n: 1 } })
     expect(copy.frozen).not.toBe(frozen)
     expect(copy).toEqual({ frozen: { inner: { n: 1 } } })
     expect(() => snapshotJson({ frozen: Object.freeze({ bad: undefined }) })).toThrow(notJson('$.frozen.bad'))
@@ -415,6 +417,7 @@ describe('equalJson', () => {
     [[null], [undefined], false],
     [JSON.parse('{"__proto__":1}'), {}, false],
     [{ toString: 1 }, { valueOf: 1 }, false],
+    [JSON.parse('{"__proto__":{}}'), { a: {} }, false],
   ])('[S7] compares %j with %j: %s', (left, right, equal) => {
     expect(equalJson(left, right)).toBe(equal)
     expect(equalJson(right, left)).toBe(equal)

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import {
   answered,
   assistant,
@@ -157,6 +157,16 @@ describe('MessageSequence', () => {
   it('[S11] skips chunks of nothing but null', () => {
     const nodes = Array.from({ length: 600 }, (_, index) => (index >= 100 && index < 500 ? null : user(String(index))))
     expectSame(MessageSequence.from(nodes), nodes, [0, 99, 100, 101, 128, 150, 199, 200, 300, 499, 500, 599])
+  })
+
+  it('[S11] an append to the newest sequence copies nothing', () => {
+    const copies = vi.spyOn(Array.prototype, 'slice')
+    let sequence = MessageSequence.empty.append(user('first'))
+    copies.mockClear()
+    for (let n = 0; n < 1_000; n += 1) sequence = sequence.append(node(n))
+    const count = copies.mock.calls.length
+    copies.mockRestore()
+    expect([count, sequence.length]).toEqual([0, 668])
   })
 
   it('[S11] shares structure: every state of a long conversation can be kept', () => {

@@ -177,6 +177,11 @@ describe('closers', () => {
     expect(repairLog(log(...drafts))[0]).toMatchObject({ data: { turn: 3, step: 2 } })
   })
 
+  it('[R1] carry the step of the call even where the log has another one open', () => {
+    const drafts = [turnStart(3), stepStart(3, 1), answered([toolCall('a')], 3, 2)]
+    expect(repairLog(log(...drafts)).map(({ data }) => (data as { step?: number }).step)).toEqual([2, 1, undefined])
+  })
+
   it('[R3] come after a mark of a seed inside the turn', () => {
     const drafts = [...open, asked('a'), { type: 'session/end-seed', data: {} }]
     expect(closers(...drafts)).toEqual(['a TOOL_NOT_STARTED', 'step/end', 'turn/end'])

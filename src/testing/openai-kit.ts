@@ -11,6 +11,7 @@ export type OpenAiKit = {
   /** The bodies that were sent, parsed. */
   readonly bodies: unknown[]
   readonly headers: Headers[]
+  readonly signals: (AbortSignal | null | undefined)[]
 }
 
 /** A model on the real provider package; `reply` says what its address answers to the n-th request. */
@@ -21,6 +22,7 @@ export function openAiKit(
   const { apiKey = 'key-of-the-test', ...rest } = options
   const bodies: unknown[] = []
   const headers: Headers[] = []
+  const signals: OpenAiKit['signals'] = []
   const provider = createOpenAICompatible({
     name: 'fake',
     baseURL: 'https://fake.test/v1',
@@ -30,12 +32,13 @@ export function openAiKit(
       const body: unknown = JSON.parse(init?.body as string)
       bodies.push(body)
       headers.push(new Headers(init?.headers))
+      signals.push(init?.signal)
       const answer = reply(bodies.length - 1, body)
       if (answer instanceof Error) throw answer
       return answer instanceof Response ? answer : streamed(answer)
     },
   })
-  return { model: aiSdkModel(provider.chatModel('fake-1'), rest), bodies, headers }
+  return { model: aiSdkModel(provider.chatModel('fake-1'), rest), bodies, headers, signals }
 }
 
 /** A response whose body arrives in these pieces. */

@@ -22,7 +22,7 @@ export type OpenSessionOptions = {
 export class OpenSession {
   readonly live: LiveSession
   readonly agent: Agent
-  readonly watchers = new Set<Watcher>()
+  readonly watchers: Set<Watcher> = new Set()
   readonly #storageKind: string
   readonly #outbox: Outbox
   readonly #removeListener: () => void

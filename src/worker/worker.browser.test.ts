@@ -3,7 +3,9 @@ import type { SessionEvent } from '../core/events.ts'
 import { MessageId, SessionSeq } from '../core/ids.ts'
 import type { ClientSession, SessionUpdate } from './client-session.ts'
 import { connect, type ConnectOptions, type Palimpsest } from './client.ts'
+import { memoryStorage } from '../storage/memory.ts'
 import { WorkerError } from './errors.ts'
+import { serve } from './host.ts'
 
 let count = 0
 const freshDatabase = () => `palimpsest-worker-test-${Date.now()}-${(count += 1)}`
@@ -184,6 +186,97 @@ describe('a session through a worker', () => {
     const failure = await session.send({ text: 'hi' }).accepted.catch((error: unknown) => error)
     expect(failure).toBeInstanceOf(WorkerError)
     expect(failure).toMatchObject({ code: 'internal', message: 'TypeError: this configuration is broken' })
+  })
+})
+
+describe('ways to connect', () => {
+  it('[B5] serves two pages from one shared worker: both follow, the last one to leave closes', async () => {
+    const database = freshDatabase()
+    const url = new URL('./fixtures/echo.worker.ts', import.meta.url)
+    url.searchParams.set('database', database)
+    const shared = () => new SharedWorker(url, { type: 'module', name: database })
+    const [first, second] = [connect(shared()), connect(shared())]
+    open.push(first, second)
+    const [a, b] = await Promise.all([first.sessions.open('s'), second.sessions.open('s')])
+    await a.send({ text: 'hello' }).done
+    await expect.poll(() => b.length).toBe(a.length)
+    expect(b.surface.nodes).toEqual(a.surface.nodes)
+    await first.close()
+    await b.send({ text: 'still here' }).done
+    expect(JSON.stringify(await b.deriveMessages())).toContain('still here')
+  })
+
+  it('[B6] gives a page that attaches in the middle of an answer the frames so far', async () => {
+    const database = freshDatabase()
+    const url = new URL('./fixtures/echo.worker.ts', import.meta.url)
+    url.searchParams.set('database', database)
+    const shared = () => new SharedWorker(url, { type: 'module', name: database })
+    const [first, second] = [connect(shared()), connect(shared())]
+    open.push(first, second)
+    const a = await first.sessions.open('s')
+    const turn = a.send({ text: 'slow' })
+    await expect.poll(() => a.frames.length).toBeGreaterThan(5)
+    const b = await second.sessions.open('s')
+    expect(b.frames[0]?.kind).toBe('start')
+    const indexes = () => b.frames.flatMap(frame => (frame.kind === 'chunk' ? [frame.index] : []))
+    await expect.poll(() => indexes().length).toBeGreaterThan(12)
+    expect(indexes()).toEqual(indexes().map((_, position) => position))
+    await turn.cancel()
+    await turn.done
+  })
+
+  it('[B5] serves a page in its own realm over a port', async () => {
+    const { port1, port2 } = new MessageChannel()
+    const model = {
+      config: { provider: 'p', model: 'm' },
+      async *stream() {
+        yield { type: 'text-delta' as const, index: 0, text: 'hi' }
+        yield { type: 'finish' as const, reason: { kind: 'stop' as const } }
+      },
+    }
+    serve({ agent: () => ({ model }), storage: memoryStorage() }, port1)
+    const palimpsest = connect(port2)
+    open.push(palimpsest)
+    const session = await palimpsest.sessions.open('s')
+    expect(await session.send({ text: 'hello' }).done).toEqual({ kind: 'completed' })
+    expect(session.status.storage.kind).toBe('memory')
+  })
+
+  it('[A6] makes a result of whatever a page tool throws or returns', async () => {
+    const outcomes: Record<string, () => unknown> = {
+      string: () => {
+        throw 'text' // eslint-disable-line @typescript-eslint/only-throw-error
+      },
+      nothing: () => {
+        throw null // eslint-disable-line @typescript-eslint/only-throw-error
+      },
+      rich: () => {
+        throw Object.assign(new TypeError('rich'), { node: document.body, retry: () => 1 })
+      },
+      date: () => new Date(),
+      void: () => undefined,
+    }
+    const palimpsest = connected(freshDatabase(), {
+      tools: Object.entries(outcomes).map(([name, execute]) => ({
+        name,
+        description: name,
+        inputSchema: { type: 'object' },
+        execute: execute as () => string,
+      })),
+    })
+    const session = await palimpsest.sessions.open('s')
+    for (const name of Object.keys(outcomes)) {
+      expect(await session.send({ text: `call ${name}` }).done).toEqual({ kind: 'completed' })
+    }
+    const results = (await eventsOf(session)).filter(event => event.type === 'tool/result')
+    const texts = results.map(({ data }) => [data.error?.code, JSON.stringify(data.message.content[0].content)])
+    expect(texts).toEqual([
+      ['TOOL_FAILED', expect.stringContaining('text')],
+      ['TOOL_FAILED', expect.stringContaining('null')],
+      ['TOOL_FAILED', expect.stringContaining('rich')],
+      ['TOOL_FAILED', expect.stringContaining('Date')],
+      [undefined, '[]'],
+    ])
   })
 })
 
