@@ -73,6 +73,7 @@ function expectSame(sequence: MessageSequence, nodes: readonly (Message | null)[
     const position = sample % (nodes.length + 2)
     expect(sequence.atNode(position)).toBe(nodes[position] ?? null)
     expect(idsOf(sequence.slice(index, index + 3))).toEqual(idsOf(messages.slice(index, index + 3)))
+    expect(idsOf(sequence.slice(-index - 1, -1))).toEqual(idsOf(messages.slice(-index - 1, -1)))
   }
 }
 
@@ -81,6 +82,7 @@ describe('MessageSequence', () => {
     expectSame(MessageSequence.empty, [], [0, 1])
     expect([MessageSequence.empty.at(0), MessageSequence.empty.at(-1)]).toEqual([undefined, undefined])
     expect(MessageSequence.empty.slice()).toEqual([])
+    expect(MessageSequence.empty.slice(-2, 5)).toEqual([])
   })
 
   it('[S11] never changes: an append and a replacement are other sequences', () => {

@@ -70,12 +70,11 @@ export class MessageSequence implements Iterable<Message> {
     return undefined
   }
 
-  /** Messages `start` (inclusive) to `end` (exclusive) as a new array. */
+  /** Messages `start` (inclusive) to `end` (exclusive) as a new array; negative counts from the end. */
   slice(start = 0, end: number = this.length): Message[] {
+    const position = (index: number) => Math.min(Math.max(0, index < 0 ? this.length + index : index), this.length)
     const result: Message[] = []
-    for (let index = Math.max(0, start); index < Math.min(end, this.length); index += 1) {
-      result.push(this.at(index) as Message)
-    }
+    for (let index = position(start); index < position(end); index += 1) result.push(this.at(index) as Message)
     return result
   }
 

@@ -951,6 +951,7 @@ describe('laws', () => {
           expect(session.length).toBe(stored.length + 1)
         }
       }),
+      { numRuns: 50 },
     )
   })
 

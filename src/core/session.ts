@@ -338,8 +338,8 @@ function atIndex<Result>(index: number, admit: () => Result): Result {
     return admit()
   } catch (error) {
     if (!(error instanceof SessionError)) throw error
-    const { code, seq = index, eventType, path } = error
-    const facts = { index, seq, eventType, path }
+    const { code, seq = index, eventType, path, expected, actual } = error
+    const facts = { index, seq, eventType, path, expected, actual }
     throw new SessionError(code, `Invalid event at index ${index}: ${error.message}`, facts, { cause: error })
   }
 }

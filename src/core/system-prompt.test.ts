@@ -92,7 +92,7 @@ describe('planSystemPrompt', () => {
     expect(commit(session, '', replacing)).toEqual([replaced(2, ''), replaced(0, '')])
     expect(commit(session, '', replacing)).toEqual([])
     const again = newSession(two)
-    expect(commit(again, 'ab', replacing)).toEqual([replaced(0, 'ab')])
+    expect(commit(again, 'a', replacing)).toEqual([replaced(0, 'a')])
     const capable = newSession(prompted('hm'), thought)
     expect(commit(capable, 'hm', continuing)).toEqual([{ text: 'hm', surfaceOp: 'append' }])
   })
