@@ -5,7 +5,7 @@
 import type { StreamChunk } from '../core/events.ts'
 import { CallId } from '../core/ids.ts'
 import type { JsonValue } from '../core/json.ts'
-import { fieldOf } from './ai-sdk-fields.ts'
+import { fieldOf, jsonOf, jsonTextOf } from './ai-sdk-fields.ts'
 
 export type BlockKind = 'text' | 'reasoning' | 'tool-call'
 
@@ -13,77 +13,75 @@ export type OpenBlock = {
   readonly kind: BlockKind
   readonly index: number
   readonly id: string
-  readonly name: string
+  name: string
   text: string
 }
 
-export class BlockLedger {
-  readonly #open = new Map<string, OpenBlock>()
-  readonly #metadata: (Record<string, JsonValue> | null)[] = []
-  /** Something a person or the loop can use has come. */
-  hasText = false
-  calls = 0
-
-  /** The open block of that id, opened when there is none; `emit` gets its start. */
-  block(kind: BlockKind, id: string, emit: (chunk: StreamChunk) => void, name = ''): OpenBlock {
-    const known = this.#open.get(keyOf(kind, id))
-    if (known !== undefined) return known
-    const block: OpenBlock = { kind, index: this.#metadata.length, id, name, text: '' }
-    this.#metadata.push(null)
-    this.#open.set(keyOf(kind, id), block)
-    emit({ type: 'block-start', index: block.index, blockType: kind })
-    return block
-  }
-
-  find(kind: BlockKind, id: string): OpenBlock | undefined {
-    return this.#open.get(keyOf(kind, id))
-  }
-
+export type BlockLedger = {
+  /** The open block of that id, or undefined. */
+  find(kind: BlockKind, id: string): OpenBlock | undefined
+  /** The open block of that id, opened when there is none. */
+  open(kind: BlockKind, id: string, name?: string): OpenBlock
   /** Closes a block with the text it has. */
-  close(block: OpenBlock): StreamChunk {
-    const { kind, index, id, name, text } = block
-    this.#open.delete(keyOf(kind, id))
-    if (kind === 'tool-call') {
-      this.calls += 1
-      const callId = CallId(id === '' ? `call-${index}` : id)
-      return { type: 'block-end', index, block: { type: kind, id: callId, name, arguments: text } }
-    }
-    if (text.trim() !== '') this.hasText = true
-    return { type: 'block-end', index, block: { type: kind, text } }
-  }
-
-  /** Blocks that were not closed, in order. */
-  get open(): readonly OpenBlock[] {
-    return [...this.#open.values()]
-  }
-
+  close(block: OpenBlock): void
   /** Keeps what the provider wants back with a block: later metadata of one provider adds to earlier. */
-  annotate({ index }: OpenBlock, part: unknown): void {
-    const added = asJson(fieldOf(part, 'providerMetadata'))
-    if (added === null) return
-    const kept = this.#metadata[index] ?? {}
-    for (const [provider, values] of Object.entries(added)) {
-      if (typeof values !== 'object' || values === null || Array.isArray(values)) continue
-      kept[provider] = { ...(kept[provider] as object | undefined), ...values }
-    }
-    if (Object.keys(kept).length > 0) this.#metadata[index] = kept
-  }
+  annotate(block: OpenBlock, part: unknown): void
+  /** Closes all but calls, which only their own part can close. @returns what came, and whether a call is left open. */
+  settle(): { readonly hasText: boolean; readonly hasCalls: boolean; readonly isInCall: boolean }
+  /** What providers want back: one entry for each block; undefined when none said anything. */
+  replayState(): { readonly blocks: readonly JsonValue[] } | undefined
+}
 
-  /** One entry for each block; undefined when no provider said anything. */
-  get replayState(): { readonly blocks: readonly JsonValue[] } | undefined {
-    return this.#metadata.some(entry => entry !== null) ? { blocks: this.#metadata } : undefined
+/** A ledger for one answer; `emit` gets the start and end of each block. */
+export function blockLedger(emit: (chunk: StreamChunk) => void): BlockLedger {
+  const openBlocks = new Map<string, OpenBlock>()
+  const metadata: (Record<string, JsonValue> | null)[] = []
+  let hasText = false
+  let hasCalls = false
+  const find = (kind: BlockKind, id: string): OpenBlock | undefined => openBlocks.get(kind + id)
+  const close = ({ kind, index, id, name, text }: OpenBlock): void => {
+    openBlocks.delete(kind + id)
+    if (kind === 'tool-call') {
+      hasCalls = true
+      emit({
+        type: 'block-end',
+        index,
+        block: { type: kind, id: CallId(id || `call-${index}`), name, arguments: text },
+      })
+    } else {
+      if (text.trim() !== '') hasText = true
+      emit({ type: 'block-end', index, block: { type: kind, text } })
+    }
+  }
+  return {
+    find,
+    open(kind, id, name = '') {
+      const known = find(kind, id)
+      if (known !== undefined) return known
+      const block: OpenBlock = { kind, index: metadata.length, id, name, text: '' }
+      metadata.push(null)
+      openBlocks.set(kind + id, block)
+      emit({ type: 'block-start', index: block.index, blockType: kind })
+      return block
+    },
+    close,
+    annotate({ index }, part) {
+      for (const [provider, values] of Object.entries(asJson(fieldOf(part, 'providerMetadata')))) {
+        if (typeof values !== 'object' || values === null || Array.isArray(values)) continue
+        const kept = (metadata[index] ??= {})
+        kept[provider] = { ...(kept[provider] as object | undefined), ...values }
+      }
+    },
+    settle() {
+      for (const block of openBlocks.values()) if (block.kind !== 'tool-call') close(block)
+      return { hasText, hasCalls, isInCall: openBlocks.size > 0 }
+    },
+    replayState: () => (metadata.some(entry => entry !== null) ? { blocks: metadata } : undefined),
   }
 }
 
-const keyOf = (kind: BlockKind, id: string): string => `${kind}:${id}`
-
-/** The value as plain JSON; null when it is not an object or cannot be written as JSON. */
-function asJson(value: unknown): Record<string, JsonValue> | null {
-  if (typeof value !== 'object' || value === null) return null
-  try {
-    const copy: unknown = JSON.parse(JSON.stringify(value))
-    return typeof copy === 'object' && !Array.isArray(copy) ? (copy as Record<string, JsonValue>) : null
-  } catch {
-    return null
-  }
+/** The members of an object as plain JSON; none when it is none or has no JSON. */
+function asJson(value: unknown): Record<string, JsonValue> {
+  const copy = jsonOf(jsonTextOf(value))
+  return typeof copy === 'object' && copy !== null ? (copy as Record<string, JsonValue>) : {}
 }

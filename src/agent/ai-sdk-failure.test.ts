@@ -84,7 +84,7 @@ describe('codes', () => {
     ['an internal error', { type: 'api_error', message: 'Internal' }, 'SERVER'],
     ['a key that is not set', Object.assign(new Error('no key'), { name: 'AI_LoadAPIKeyError' }), 'AUTH'],
     ['a prompt the SDK refuses', Object.assign(new Error('no'), { name: 'AI_InvalidPromptError' }), 'INVALID_REQUEST'],
-    ['an empty body', Object.assign(new Error('no'), { name: 'AI_EmptyResponseBodyError' }), 'EMPTY_RESPONSE'],
+    ['an empty body', Object.assign(new Error('no'), { name: 'AI_EmptyResponseBodyError' }), 'TRANSPORT'],
     ['a timeout', new DOMException('too slow', 'TimeoutError'), 'TIMEOUT'],
     ['somebody else’s abort', new DOMException('aborted', 'AbortError'), 'TRANSPORT'],
     ['a plain error', new Error('what'), 'TRANSPORT'],
@@ -130,8 +130,7 @@ describe('texts', () => {
     )
     expect([code, message]).toEqual([
       'TRANSPORT',
-      'https://api.example.com could not be reached: the network is down, the address is wrong, or it does not allow ' +
-        'requests from this page (CORS). (Cannot connect to API: refused)',
+      'https://api.example.com could not be reached: no network, a wrong address, or it does not admit this page (CORS). (Cannot connect to API: refused)',
     ])
   })
 

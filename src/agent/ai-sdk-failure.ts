@@ -1,12 +1,12 @@
 /** What went wrong in a call, as a failure with a stable code: from its status, type and text; no more is kept. */
 import type { LlmFailure } from '../core/events.ts'
-import { fieldOf, textField } from './ai-sdk-fields.ts'
+import { defined, fieldOf, jsonOf, textField } from './ai-sdk-fields.ts'
 import { maskedText, originOf } from './ai-sdk-masking.ts'
 
 /** The facts of an error that decide its code. */
 type Facts = {
   readonly status: number | undefined
-  /** Names and types the SDK and the provider gave it, in lower case. */
+  /** Names and types the SDK and the provider gave it. */
   readonly type: string
   /** What the provider or the platform said. */
   readonly text: string
@@ -27,13 +27,9 @@ export function callFailure(error: unknown, context: FailureContext): LlmFailure
   const facts = factsOf(error)
   const { status } = facts
   const code = codeOf(facts)
-  const retryAfter = /^(RATE_LIMIT|OVERLOADED|SERVER)$/.test(code) ? retryAfterOf(error) : undefined
-  return {
-    code,
-    message: maskedText(wordsOf(facts, context, fieldOf(error, 'url')), context.secrets),
-    ...(status === undefined ? {} : { status }),
-    ...(retryAfter === undefined ? {} : { providerRetryAfterMs: retryAfter }),
-  }
+  const message = maskedText(wordsOf(facts, context, fieldOf(error, 'url')), context.secrets)
+  const mayWait = /^(RATE_LIMIT|OVERLOADED|SERVER)$/.test(code)
+  return defined({ code, message, status, providerRetryAfterMs: mayWait ? retryAfterOf(error) : undefined })
 }
 
 function factsOf(error: unknown): Facts {
@@ -41,11 +37,10 @@ function factsOf(error: unknown): Facts {
   const body = bodyOf(error)
   const nested = fieldOf(body, 'error')
   const inner = typeof nested === 'object' ? nested : body
-  const status = [error, inner]
-    .flatMap(each => [fieldOf(each, 'statusCode'), fieldOf(each, 'status'), fieldOf(each, 'code')])
-    .map(value => (typeof value === 'number' || typeof value === 'string' ? Number(value) : Number.NaN))
-    .find(value => Number.isInteger(value) && value >= 400 && value < 600)
-  const types = [error, inner].flatMap(each => ['type', 'code', 'status'].map(key => textField(each, key)))
+  const marks = [error, inner]
+    .flatMap(each => ['statusCode', 'status', 'code', 'type'].map(key => fieldOf(each, key)))
+    .filter(mark => typeof mark === 'string' || typeof mark === 'number')
+  const status = marks.map(Number).find(value => Number.isInteger(value) && value >= 400 && value < 600)
   const said =
     textField(inner, 'message') || textField(body, 'message') || textField(body, 'detail') || textField(body, 'error')
   const text = said || textField(error, 'message') || (typeof error === 'string' ? error : '')
@@ -53,7 +48,7 @@ function factsOf(error: unknown): Facts {
   const isUnanswered = name === 'AI_APICallError' && said === ''
   return {
     status,
-    type: [name, ...types].join(' ').toLowerCase(),
+    type: [name, ...marks].join(' '),
     text,
     isTransport: status === undefined && (isFetch || isUnanswered),
   }
@@ -61,66 +56,50 @@ function factsOf(error: unknown): Facts {
 
 /** The provider's answer: what the SDK parsed, else the raw body when that is JSON, else the error itself. */
 function bodyOf(error: unknown): unknown {
-  const data = fieldOf(error, 'data')
-  if (typeof data === 'object' && data !== null) return data
-  const raw = textField(error, 'responseBody')
-  try {
-    const parsed: unknown = JSON.parse(raw)
-    if (typeof parsed === 'object' && parsed !== null) return parsed
-  } catch {
-    // Not JSON: a page of some proxy, which says nothing to a person.
-  }
-  return fieldOf(error, 'error') === undefined ? undefined : error
+  const body = fieldOf(error, 'data') ?? jsonOf(textField(error, 'responseBody'))
+  return body ?? (fieldOf(error, 'error') && error)
 }
 
-const tooLong =
-  /context[ _-]?(length|window)|maximum context|(prompt|input) is too long|input too long|too many (input )?tokens|exceeds? the (available )?context/
-const wrongKey = /\b(invalid|incorrect) api key|api key (is )?(not valid|invalid)/
-const overloaded = /overloaded|\bat capacity\b/
-const ofRequest = /invalid_request|ai_(invalidprompt|invalidargument|unsupportedfunctionality)/
+/**
+ * The first rule that fits decides. It is tried on status and types in the first line, in lower case, and what was said
+ * after it; `.` stays in the first line, `[^]` does not.
+ */
+const rules: readonly (readonly [RegExp, string])[] = [
+  [/^402|^.*insufficient_quota/, 'INSUFFICIENT_QUOTA'],
+  [/^429|^.*(rate_?limit|resource_exhausted)/, 'RATE_LIMIT'],
+  [
+    /^.*context_length|^(4(00|13|22)|500)? .*\n[^]*(context (length|window)|(prompt|input) (is )?too long|too many tokens|available context)/,
+    'CONTEXT_WINDOW_EXCEEDED',
+  ],
+  [/^40[13]|^.*(authentication|permission|api_?key)|^400 .*\n[^]*api key/, 'AUTH'],
+  [/^529|^.*overloaded|^(5..)? .*\n[^]*overloaded/, 'OVERLOADED'],
+  [/^.*(model_not_found|nosuchmodel)|^404 .*\n[^]*\bmodels?\b/, 'MODEL_NOT_FOUND'],
+  [/^408|^504|^.*timeout/, 'TIMEOUT'],
+  [/^4|^ .*(invalid_?(request|prompt|argument)|unsupported)/, 'INVALID_REQUEST'],
+  [/^5|^ .*(server|api|internal)_error/, 'SERVER'],
+]
 
 function codeOf({ status, type, text, isTransport }: Facts): string {
-  const words = text.toLowerCase()
-  if (isTransport) return 'TRANSPORT'
-  if (status === 402 || type.includes('insufficient_quota')) return 'INSUFFICIENT_QUOTA'
-  if (status === 429 || /rate_?limit|resource_exhausted/.test(type)) return 'RATE_LIMIT'
-  const isOfInput = status === undefined || [400, 413, 422, 500].includes(status)
-  if (type.includes('context_length_exceeded') || (isOfInput && tooLong.test(words))) return 'CONTEXT_WINDOW_EXCEEDED'
-  if (status === 401 || status === 403 || /authentication|permission|api_?key/.test(type)) return 'AUTH'
-  if (isOfInput && wrongKey.test(words)) return 'AUTH'
-  if (status === 529 || overloaded.test(type) || ((status ?? 500) >= 500 && overloaded.test(words))) return 'OVERLOADED'
-  if (/model_not_found|nosuchmodel/.test(type) || (status === 404 && /\bmodels?\b/.test(words)))
-    return 'MODEL_NOT_FOUND'
-  if (status === 408 || status === 504 || type.includes('timeout')) return 'TIMEOUT'
-  if (status !== undefined) return status < 500 ? 'INVALID_REQUEST' : 'SERVER'
-  if (ofRequest.test(type)) return 'INVALID_REQUEST'
-  if (/emptyresponsebody|nocontentgenerated/.test(type)) return 'EMPTY_RESPONSE'
-  return /(server|api|internal)_error/.test(type) ? 'SERVER' : 'TRANSPORT'
+  const facts = `${status ?? ''} ${type}\n${text}`.toLowerCase()
+  return (!isTransport && rules.find(([pattern]) => pattern.test(facts))?.[1]) || 'TRANSPORT'
 }
 
 /** A browser tells a page nothing more of a failed fetch than that it failed. */
 function wordsOf({ status, text, isTransport }: Facts, { begun, address }: FailureContext, url: unknown): string {
-  if (!isTransport) {
-    return text || (status === undefined ? 'The model call failed.' : `The provider answered with status ${status}.`)
-  }
-  const detail = text === '' ? '' : ` (${text})`
-  if (begun) return `The connection broke off before the answer was finished.${detail}`
-  const who = originOf(url) || originOf(address) || 'The provider'
-  return (
-    `${who} could not be reached: the network is down, the address is wrong, or it does not allow requests ` +
-    `from this page (CORS).${detail}`
-  )
+  if (!isTransport)
+    return text || `The provider answered with ${status === undefined ? 'an error' : `status ${status}`}.`
+  const what = begun
+    ? 'The connection broke off before the answer was finished'
+    : `${originOf(url) || originOf(address) || 'The provider'} could not be reached: no network, a wrong address, or it does not admit this page (CORS)`
+  return `${what}. ${text && `(${text})`}`
 }
 
 /** How long the provider asks to wait, ms. Dates are not read: the clocks need not agree. */
 function retryAfterOf(error: unknown): number | undefined {
   const headers = fieldOf(error, 'responseHeaders')
-  const inMs = milliseconds(fieldOf(headers, 'retry-after-ms'), 1)
-  return inMs ?? milliseconds(fieldOf(headers, 'retry-after'), 1_000)
-}
-
-function milliseconds(value: unknown, unit: number): number | undefined {
-  if (typeof value !== 'string' || !/^\s*\d+(\.\d+)?\s*$/.test(value)) return undefined
-  const result = Math.ceil(Number(value) * unit)
-  return Number.isSafeInteger(result) ? result : undefined
+  const milliseconds = (name: string, unit: number): number | undefined => {
+    const result = Math.ceil(Number.parseFloat(textField(headers, name)) * unit)
+    return Number.isSafeInteger(result) && result >= 0 ? result : undefined
+  }
+  return milliseconds('retry-after-ms', 1) ?? milliseconds('retry-after', 1_000)
 }

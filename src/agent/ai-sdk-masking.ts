@@ -9,29 +9,28 @@ const MAX_TEXT = 1_000
 const addresses = /\b(?:https?|wss?):\/\/[^\s"'`<>()[\]{}]+/gi
 const bearers = /\b(bearer)\s+[^\s"'`,;]+/gi
 /** Keys as the large providers shape them, also cut short or starred out by the provider. */
-const keyShapes = /\b(?:sk-|gsk_|xai-|hf_|AIza)[\w*.…-]{4,}/g
+const keyShapes = /\b(?:sk-|gsk_|AIza)[\w*.…-]{4,}/g
 
 /** `text` without secrets, readable and bounded. */
 export function maskedText(text: string, secrets: readonly string[]): string {
-  let masked = text.replace(addresses, plainAddress)
+  const forms = secrets
+    .filter(secret => secret.trim())
+    .flatMap(secret => [secret, encodeURIComponent(wellFormedText(secret))])
   // Longest first: one secret may be part of another.
-  for (const secret of [...secrets].sort((left, right) => right.length - left.length)) {
-    if (secret.trim() === '') continue
-    for (const form of new Set([secret, encodeURIComponent(wellFormedText(secret))]))
-      masked = masked.replaceAll(form, MASK)
-  }
+  forms.sort((left, right) => right.length - left.length)
+  const plain = text.replace(addresses, plainAddress)
+  const masked = forms.reduce((rest, form) => rest.replaceAll(form, MASK), plain)
   return bounded(masked.replace(bearers, `$1 ${MASK}`).replace(keyShapes, MASK).trim(), MAX_TEXT)
 }
 
 /** The origin of an address, or '' when it has none. */
 export function originOf(address: unknown): string {
-  if (typeof address !== 'string' || !URL.canParse(address)) return ''
-  const { origin } = new URL(address)
+  const origin = typeof address === 'string' && URL.canParse(address) ? new URL(address).origin : 'null'
   return origin === 'null' ? '' : origin
 }
 
 /** An address without credentials, query and fragment. */
 function plainAddress(address: string): string {
   const origin = originOf(address)
-  return origin === '' ? `[address]` : `${origin}${new URL(address).pathname}`.replace(/\/$/, '')
+  return origin ? (origin + new URL(address).pathname).replace(/\/$/, '') : '[address]'
 }

@@ -1,6 +1,7 @@
 /** Our messages as an AI SDK prompt (SPEC A9). Pure: the log stays as it is, whatever a provider can take. */
 import type { AssistantMessage, ContentBlock, Message, ModelSource } from '../core/events.ts'
 import { wellFormedText } from '../core/request-messages.ts'
+import { defined, fieldOf } from './ai-sdk-fields.ts'
 import type {
   AiSdkAssistantPart,
   AiSdkMessage,
@@ -46,11 +47,7 @@ export function promptOf(messages: readonly Message[], provider: string): AiSdkM
 
 const userPart = (block: ContentBlock): AiSdkTextPart => ({ type: 'text', text: blockText(block) })
 
-const textOf = (content: readonly ContentBlock[]): string =>
-  content
-    .map(blockText)
-    .filter(text => text !== '')
-    .join('\n')
+const textOf = (content: readonly ContentBlock[]): string => content.map(blockText).filter(Boolean).join('\n')
 
 /** Text of a block. Pictures and files have no bytes here: a placeholder says that there was one. */
 function blockText(block: ContentBlock): string {
@@ -76,7 +73,7 @@ function assistantParts(
   const callParts: AiSdkToolCallPart[] = []
   content.forEach((block, index) => {
     const providerOptions = isOwn ? replayedOptions(source, content.length, index) : undefined
-    const annotation = providerOptions === undefined ? {} : { providerOptions }
+    const annotation = defined({ providerOptions })
     if (block.type === 'tool-call') {
       const call = { id: isOwn ? block.id : plainId(block.id, calls), name: plainName(block.name) }
       calls.set(block.id, call)
@@ -99,10 +96,8 @@ function replayedOptions(
   length: number,
   index: number,
 ): AiSdkProviderOptions | undefined {
-  if (typeof replayState !== 'object' || replayState === null || !('blocks' in replayState)) return undefined
-  const { blocks } = replayState
-  if (!Array.isArray(blocks) || blocks.length !== length) return undefined
-  const entry: unknown = blocks[index]
+  const blocks = fieldOf(replayState, 'blocks')
+  const entry = fieldOf(blocks, 'length') === length ? fieldOf(blocks, String(index)) : null
   return typeof entry === 'object' && entry !== null ? (entry as AiSdkProviderOptions) : undefined
 }
 

@@ -163,7 +163,7 @@ describe('refusals', () => {
 })
 
 describe('a conversation', () => {
-  it('A9 A4 goes to the wire and back, and every request passes the strict check', async () => {
+  it('[A9, A4] goes to the wire and back, and every request passes the strict check', async () => {
     const replies = [
       [
         delta({ content: 'Looking. ', reasoning_content: 'hm' }),
@@ -208,7 +208,7 @@ describe('a conversation', () => {
     ])
   })
 
-  it('A1 A7 is stopped at the network', async () => {
+  it('[A1, A7] is stopped at the network', async () => {
     const silent = new ReadableStream()
     const kit = openAiKit(() => new Response(silent, { headers: { 'content-type': 'text/event-stream' } }))
     const abort = new AbortController()

@@ -177,7 +177,7 @@ describe('stream parts', () => {
     ],
     [
       'v3, no split',
-      { inputTokens: { total: 100, cacheRead: 60 }, outputTokens: { text: 4, reasoning: 5 } },
+      { inputTokens: { total: 100, cacheRead: 60 }, outputTokens: { total: 9, reasoning: 5 } },
       { inputTokens: 40, outputTokens: 9, cacheReadTokens: 60, reasoningTokens: 5 },
     ],
     ['v3, zeros', { inputTokens: { total: 0 }, outputTokens: { total: 0 } }, { inputTokens: 0, outputTokens: 0 }],

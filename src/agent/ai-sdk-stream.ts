@@ -1,165 +1,125 @@
 /** AI SDK stream parts as our chunks (SPEC A9). Parts are checked, not trusted: any sequence of them settles. */
 import type { FinishReason, LlmFailure, StreamChunk } from '../core/events.ts'
-import { BlockLedger, type BlockKind } from './ai-sdk-blocks.ts'
-import { fieldOf, textField } from './ai-sdk-fields.ts'
+import { blockLedger } from './ai-sdk-blocks.ts'
+import { defined, fieldOf, jsonTextOf, textField } from './ai-sdk-fields.ts'
 import { usageOf } from './ai-sdk-usage.ts'
 
 /** What a raw reason says in words the SDK has none for: the provider gave up. */
 const gaveUp = /insufficient|error|fail|abort/i
 
-export class PartMapping {
-  readonly #ledger = new BlockLedger()
-  readonly #failureOf: (error: unknown) => LlmFailure
-  /** Calls the provider makes itself; they and their results are not for the loop. */
-  readonly #foreignCalls = new Set<string>()
-  #error: LlmFailure | null = null
-  #chunks: StreamChunk[] = []
-  #finished = false
+const failed = (code: string, message: string): LlmFailure => ({ code, message })
+const brokenOff = failed('TRANSPORT', 'The answer broke off before it was finished.')
 
-  /** `failureOf` turns the error of an error part into a failure. */
-  constructor(failureOf: (error: unknown) => LlmFailure) {
-    this.#failureOf = failureOf
-  }
-
-  /** True once a finish chunk was made; later parts are ignored. */
-  get finished(): boolean {
-    return this.#finished
-  }
-
-  /** The chunks of one part; none for parts that carry nothing we keep. */
-  push(part: unknown): readonly StreamChunk[] {
-    if (!this.#finished) this.#read(part)
-    return this.#take()
-  }
-
+export type PartMapping = {
+  /** The chunks of one part; none for parts that carry nothing we keep, or come after the finish. */
+  push(part: unknown): readonly StreamChunk[]
   /** The chunks of a stream that ended: a failure unless it had finished. */
-  end(): readonly StreamChunk[] {
-    if (!this.#finished) this.#fail(this.#error ?? brokenOff)
-    return this.#take()
-  }
+  end(): readonly StreamChunk[]
+  /** True once a finish chunk was made. */
+  isFinished(): boolean
+}
 
-  #read(part: unknown): void {
-    const id = textField(part, 'id')
-    switch (fieldOf(part, 'type')) {
-      case 'text-start':
-      case 'text-delta':
-      case 'text-end':
-        return this.#readText('text', id, part)
-      case 'reasoning-start':
-      case 'reasoning-delta':
-      case 'reasoning-end':
-        return this.#readText('reasoning', id, part)
-      case 'tool-input-start':
-        if (fieldOf(part, 'providerExecuted') === true) this.#foreignCalls.add(id)
-        else this.#ledger.annotate(this.#block('tool-call', id, textField(part, 'toolName')), part)
-        return
-      case 'tool-input-delta':
-        return this.#readInput(id, part)
-      case 'tool-call':
-        return this.#readCall(textField(part, 'toolCallId'), part)
-      case 'error':
-        this.#error = this.#failureOf(fieldOf(part, 'error'))
-        return
-      case 'finish':
-        return this.#readFinish(part)
-    }
-  }
+/** The mapping of one answer; `failureOf` turns the error of an error part into a failure. */
+export function partMapping(failureOf: (error: unknown) => LlmFailure): PartMapping {
+  let chunks: StreamChunk[] = []
+  const emit = (chunk: StreamChunk): void => void chunks.push(chunk)
+  const ledger = blockLedger(emit)
+  /** Calls the provider makes itself; they and their results are not for the loop. */
+  const foreignCalls = new Set<string>()
+  let error: LlmFailure | null = null
+  let finished = false
 
-  #readText(kind: 'text' | 'reasoning', id: string, part: unknown): void {
-    const type = textField(part, 'type')
-    const isEnd = type.endsWith('-end')
-    const block = isEnd ? this.#ledger.find(kind, id) : this.#block(kind, id)
+  const finish = (reason: FinishReason): void => {
+    finished = true
+    emit(defined({ type: 'finish' as const, reason, replayState: ledger.replayState() }))
+  }
+  const fail = (failure: LlmFailure): void => finish({ kind: 'error', failure })
+
+  const readText = (kind: 'text' | 'reasoning', phase: string, id: string, part: unknown): void => {
+    const block = phase === 'end' ? ledger.find(kind, id) : ledger.open(kind, id)
     if (block === undefined) return
-    this.#ledger.annotate(block, part)
-    const text = type.endsWith('-delta') ? textField(part, 'delta') : ''
-    if (text !== '') {
+    ledger.annotate(block, part)
+    const text = phase === 'delta' && textField(part, 'delta')
+    if (text) {
       block.text += text
-      this.#emit({ type: `${kind}-delta`, index: block.index, text })
+      emit({ type: `${kind}-delta`, index: block.index, text })
     }
-    if (isEnd) this.#emit(this.#ledger.close(block))
+    if (phase === 'end') ledger.close(block)
   }
 
-  #readInput(id: string, part: unknown): void {
-    const block = this.#ledger.find('tool-call', id)
+  const readInput = (id: string, part: unknown): void => {
+    const block = ledger.find('tool-call', id)
     const argumentsDelta = textField(part, 'delta')
     if (block === undefined || argumentsDelta === '') return
-    block.text += argumentsDelta
     const { index, name } = block
-    this.#emit({ type: 'tool-call-delta', index, id, ...(name === '' ? {} : { name }), argumentsDelta })
+    emit(defined({ type: 'tool-call-delta' as const, index, id, name: name || undefined, argumentsDelta }))
   }
 
-  /** The call as a whole: what it says counts, not what its deltas add up to. */
-  #readCall(id: string, part: unknown): void {
-    if (fieldOf(part, 'providerExecuted') === true || this.#foreignCalls.has(id)) return
-    const block = this.#block('tool-call', id, textField(part, 'toolName'))
-    this.#ledger.annotate(block, part)
-    this.#emit(this.#ledger.close({ ...block, name: textField(part, 'toolName') || block.name, text: inputText(part) }))
+  /** The start of a call's input, or the call as a whole: what that says counts, not what its deltas add up to. */
+  const readCall = (id: string, part: unknown, isWhole: boolean): void => {
+    if (fieldOf(part, 'providerExecuted') === true) foreignCalls.add(id)
+    if (foreignCalls.has(id)) return
+    const name = textField(part, 'toolName')
+    const block = ledger.open('tool-call', id, name)
+    ledger.annotate(block, part)
+    if (!isWhole) return
+    block.name = name || block.name
+    block.text = inputText(fieldOf(part, 'input'))
+    ledger.close(block)
   }
 
-  #readFinish(part: unknown): void {
-    const ledger = this.#ledger
+  const readFinish = (part: unknown): void => {
     const reason = fieldOf(part, 'finishReason')
-    const kind = typeof reason === 'string' ? reason : textField(reason, 'unified')
-    const openCall = ledger.open.some(block => block.kind === 'tool-call')
-    for (const block of ledger.open) if (block.kind !== 'tool-call') this.#emit(ledger.close(block))
-    const usage = usageOf(fieldOf(part, 'usage'))
-    if (usage !== undefined) this.#emit({ type: 'usage', usage })
-
-    if (kind === 'length') return this.#finish({ kind: 'max-tokens' })
-    if (kind === 'content-filter') return this.#fail(filtered)
-    if (kind === 'error') return this.#fail(this.#error ?? gaveUpWith('an error'))
-    if (kind === 'interrupted') return this.#fail(this.#error ?? brokenOff)
     const raw = textField(reason, 'raw')
-    if (kind !== 'stop' && kind !== 'tool-calls' && gaveUp.test(raw)) return this.#fail(gaveUpWith(raw.slice(0, 80)))
+    const kind = typeof reason === 'string' ? reason : textField(reason, 'unified')
+    const { hasText, hasCalls, isInCall } = ledger.settle()
+    const usage = usageOf(fieldOf(part, 'usage'))
+    if (usage !== undefined) emit({ type: 'usage', usage })
+
+    if (kind === 'length') finish({ kind: 'max-tokens' })
+    else if (kind === 'content-filter') fail(failed('CONTENT_FILTER', 'A content filter stopped the answer.'))
+    else if (kind === 'error' || (kind !== 'stop' && kind !== 'tool-calls' && gaveUp.test(raw))) {
+      fail(error ?? failed('SERVER', `The provider stopped the answer: ${raw.slice(0, 80) || 'error'}.`))
+    }
     // Half a call must not run, nor be taken for an answer.
-    if (openCall) return this.#fail(this.#error ?? brokenOff)
+    else if (kind === 'interrupted' || isInCall) fail(error ?? brokenOff)
     // What came decides, not its label: some providers say stop after a call, or tool-calls without one.
-    if (ledger.calls > 0) return this.#finish({ kind: 'tool-calls' })
-    if (ledger.hasText || kind === 'stop') return this.#finish({ kind: 'stop' })
-    this.#fail(this.#error ?? nothingCame)
+    else if (hasCalls) finish({ kind: 'tool-calls' })
+    else if (hasText || kind === 'stop') finish({ kind: 'stop' })
+    else fail(error ?? failed('EMPTY_RESPONSE', 'The answer was empty.'))
   }
 
-  #block(kind: BlockKind, id: string, name = ''): ReturnType<BlockLedger['block']> {
-    return this.#ledger.block(kind, id, chunk => this.#emit(chunk), name)
+  const read = (part: unknown): void => {
+    const type = textField(part, 'type')
+    const id = textField(part, 'id')
+    const [kind, phase = ''] = type.split('-')
+    if ((kind === 'text' || kind === 'reasoning') && /^(start|delta|end)$/.test(phase)) readText(kind, phase, id, part)
+    else if (type === 'tool-input-start') readCall(id, part, false)
+    else if (type === 'tool-input-delta') readInput(id, part)
+    else if (type === 'tool-call') readCall(textField(part, 'toolCallId'), part, true)
+    else if (type === 'error') error = failureOf(fieldOf(part, 'error'))
+    else if (type === 'finish') readFinish(part)
   }
 
-  #finish(reason: FinishReason): void {
-    const { replayState } = this.#ledger
-    this.#finished = true
-    this.#emit({ type: 'finish', reason, ...(replayState === undefined ? {} : { replayState }) })
+  const take = (): readonly StreamChunk[] => {
+    const taken = chunks
+    chunks = []
+    return taken
   }
 
-  #fail(failure: LlmFailure): void {
-    this.#finish({ kind: 'error', failure })
-  }
-
-  #emit(chunk: StreamChunk): void {
-    this.#chunks.push(chunk)
-  }
-
-  #take(): readonly StreamChunk[] {
-    const chunks = this.#chunks
-    this.#chunks = []
-    return chunks
+  return {
+    push(part) {
+      if (!finished) read(part)
+      return take()
+    },
+    end() {
+      if (!finished) fail(error ?? brokenOff)
+      return take()
+    },
+    isFinished: () => finished,
   }
 }
 
 /** Arguments are text in every spec; some providers hand an object over all the same. */
-function inputText(part: unknown): string {
-  const input = fieldOf(part, 'input')
-  if (typeof input === 'string') return input
-  if (input === undefined || input === null) return ''
-  try {
-    return JSON.stringify(input) ?? ''
-  } catch {
-    return ''
-  }
-}
-
-const brokenOff: LlmFailure = { code: 'TRANSPORT', message: 'The answer broke off before it was finished.' }
-const filtered: LlmFailure = { code: 'CONTENT_FILTER', message: "The provider's content filter stopped the answer." }
-const nothingCame: LlmFailure = { code: 'EMPTY_RESPONSE', message: 'The answer was empty.' }
-const gaveUpWith = (reason: string): LlmFailure => ({
-  code: 'SERVER',
-  message: `The provider stopped the answer: ${reason}.`,
-})
+const inputText = (input: unknown): string =>
+  typeof input === 'string' ? input : input === null ? '' : jsonTextOf(input)

@@ -91,7 +91,7 @@ describe('the model', () => {
     expect(made.calls[0]).not.toHaveProperty('providerOptions')
   })
 
-  it('A1 A7 ends without a word when it is aborted, before, while and after the call is made', async () => {
+  it('[A1, A7] ends without a word when it is aborted, before, while and after the call is made', async () => {
     const aborted = AbortSignal.abort({ kind: 'user' })
     const model = aiSdkModel(handMade([hello]))
     expect(await chunksOf(model, requestTo(model, [], { signal: aborted }))).toEqual([])

@@ -2,9 +2,9 @@
 import type { RequestConfig, StreamChunk } from '../core/events.ts'
 import type { JsonValue } from '../core/json.ts'
 import { callFailure } from './ai-sdk-failure.ts'
-import { fieldOf } from './ai-sdk-fields.ts'
+import { defined, fieldOf, textField } from './ai-sdk-fields.ts'
 import { promptOf } from './ai-sdk-prompt.ts'
-import { PartMapping } from './ai-sdk-stream.ts'
+import { partMapping } from './ai-sdk-stream.ts'
 import type { AiSdkCallOptions, AiSdkLanguageModel, AiSdkProviderOptions, AiSdkReasoning } from './ai-sdk-types.ts'
 import { AgentError } from './errors.ts'
 import type { Model, ModelRequest } from './model.ts'
@@ -33,36 +33,31 @@ export type AiSdkModelOptions = {
  * @throws {AgentError} `model` when the object is not such a model, or has no name and none is given.
  */
 export function aiSdkModel(languageModel: AiSdkLanguageModel, options: AiSdkModelOptions = {}): Model {
-  checkLanguageModel(languageModel)
+  const { provider = languageModel?.provider, modelId: model = languageModel?.modelId } = options
+  check('spec v2, v3 or v4', /^v[234]$/.test(textField(languageModel, 'specificationVersion')))
+  check('doStream', typeof fieldOf(languageModel, 'doStream') === 'function')
+  check('a provider and a model id', provider && model)
   const { contextWindow, maxTokens, temperature, reasoningEffort, stop, systemPromptUpdate } = options
-  const config: RequestConfig = Object.freeze({
-    provider: named('provider', options.provider ?? languageModel.provider),
-    model: named('model id', options.modelId ?? languageModel.modelId),
-    ...(reasoningEffort === undefined ? {} : { reasoningEffort }),
-    ...(temperature === undefined ? {} : { temperature }),
-    ...(maxTokens === undefined ? {} : { maxTokens }),
-    ...(stop === undefined ? {} : { stop: Object.freeze([...stop]) }),
-  })
-  return {
+  const config: RequestConfig = Object.freeze(
+    defined({
+      provider,
+      model,
+      reasoningEffort,
+      temperature,
+      maxTokens,
+      stop: stop && Object.freeze([...stop]),
+    }),
+  )
+  return defined({
     config,
-    ...(contextWindow === undefined ? {} : { contextWindow }),
-    ...(systemPromptUpdate === undefined ? {} : { systemPromptUpdate }),
-    stream: request => streamCall(languageModel, options, request),
-  }
+    contextWindow,
+    systemPromptUpdate,
+    stream: (request: ModelRequest) => streamCall(languageModel, options, request),
+  })
 }
 
-const SPECS: readonly unknown[] = ['v2', 'v3', 'v4']
-
-function checkLanguageModel(value: unknown): void {
-  const version = fieldOf(value, 'specificationVersion')
-  if (SPECS.includes(version) && typeof fieldOf(value, 'doStream') === 'function') return
-  const found = typeof value === 'object' && value !== null ? `one of spec ${String(version)}` : `a ${typeof value}`
-  throw new AgentError('model', `Expected an AI SDK language model object of spec v2, v3 or v4; found ${found}`)
-}
-
-function named(what: string, name: unknown): string {
-  if (typeof name === 'string' && name !== '') return name
-  throw new AgentError('model', `The language model has no ${what}; pass one in the options`)
+function check(what: string, isFine: unknown): void {
+  if (!isFine) throw new AgentError('model', `Expected an AI SDK language model with ${what}`)
 }
 
 async function* streamCall(
@@ -71,33 +66,25 @@ async function* streamCall(
   request: ModelRequest,
 ): AsyncGenerator<StreamChunk, void, void> {
   const { signal } = request
+  if (signal.aborted) return
   const { secrets = [] } = options
   const address = addressOf(languageModel)
-  const failure = (error: unknown, begun: boolean) => callFailure(error, { secrets, address, begun })
-  const failed = (error: unknown, begun: boolean): StreamChunk => ({
-    type: 'finish',
-    reason: { kind: 'error', failure: failure(error, begun) },
-  })
-
-  let reader: ReadableStreamDefaultReader<unknown>
+  const failureOf = (error: unknown, begun: boolean) => callFailure(error, { secrets, address, begun })
+  let reader: ReadableStreamDefaultReader<unknown> | undefined
+  // A stream that ignores the signal is let go of all the same.
+  const letGo = () => void reader?.cancel().catch(() => undefined)
+  signal.addEventListener('abort', letGo)
   try {
     const { stream } = await languageModel.doStream(callOptions(languageModel, options, request))
     reader = stream.getReader()
-  } catch (error) {
-    if (!signal.aborted) yield failed(error, false)
-    return
-  }
-  // A stream that ignores the signal is let go of all the same.
-  const letGo = () => void reader.cancel().catch(() => undefined)
-  signal.addEventListener('abort', letGo, { once: true })
-  try {
-    const mapping = new PartMapping(error => failure(error, true))
-    while (!signal.aborted && !mapping.finished) {
+    const mapping = partMapping(error => failureOf(error, true))
+    while (!signal.aborted && !mapping.isFinished()) {
       const { done, value } = await reader.read()
       if (!signal.aborted) yield* done ? mapping.end() : mapping.push(value)
     }
   } catch (error) {
-    if (!signal.aborted) yield failed(error, true)
+    if (!signal.aborted)
+      yield { type: 'finish', reason: { kind: 'error', failure: failureOf(error, reader !== undefined) } }
   } finally {
     signal.removeEventListener('abort', letGo)
     letGo()
@@ -117,21 +104,19 @@ function callOptions(
     const name = provider.split('.')[0] ?? provider
     providerOptions[name] = { reasoningEffort, ...providerOptions[name] }
   }
-  return {
+  return defined({
     prompt: promptOf(messages, config.provider),
-    ...(tools === undefined
-      ? {}
-      : { tools: tools.map(tool => ({ type: 'function', ...tool, inputSchema: tool.inputSchema as object })) }),
-    ...(temperature === undefined ? {} : { temperature }),
-    ...(maxTokens === undefined ? {} : { maxOutputTokens: maxTokens }),
-    ...(stop === undefined ? {} : { stopSequences: [...stop] }),
-    ...(reasoningEffort === undefined || specificationVersion !== 'v4'
-      ? {}
-      : { reasoning: reasoningEffort as AiSdkReasoning }),
-    ...(Object.keys(providerOptions).length === 0 ? {} : { providerOptions: providerOptions as AiSdkProviderOptions }),
+    tools: tools?.map(({ name, description, inputSchema }) =>
+      defined({ type: 'function' as const, name, description, inputSchema: inputSchema as object }),
+    ),
+    maxOutputTokens: maxTokens,
+    temperature,
+    stopSequences: stop && [...stop],
+    reasoning: specificationVersion === 'v4' ? (reasoningEffort as AiSdkReasoning | undefined) : undefined,
+    providerOptions: Object.keys(providerOptions).length > 0 ? (providerOptions as AiSdkProviderOptions) : undefined,
     abortSignal: signal,
     includeRawChunks: false,
-  }
+  })
 }
 
 /** Where the model sends its requests, as far as it shows: a browser's failed fetch does not say. */

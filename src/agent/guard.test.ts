@@ -9,10 +9,12 @@ import { CallId } from '../core/ids.ts'
 import { equalJson } from '../core/json.ts'
 import { validateAnthropicMessages, validateOpenAiChat } from '../core/provider-rules.ts'
 import { requestMessages } from '../core/request-messages.ts'
-import { type AgentKit, agentKit, settled, storedEvents, tool } from '../testing/agent-kit.ts'
+import { type AgentKit, agentKit, storedEvents, tool } from '../testing/agent-kit.ts'
 import { requestTo } from '../testing/ai-sdk-kit.ts'
 import { answerOf, openAiKit } from '../testing/openai-kit.ts'
 import { type ScriptedItem, type ScriptedStep, scriptedModel } from '../testing/scripted-model.ts'
+import type { AgentSetup } from './agent.ts'
+import { promptOf } from './ai-sdk-prompt.ts'
 import type { Model } from './model.ts'
 
 const words = fc.constantFrom('hi', '', ' \n', 'a\ud800b', '🌍', '{"a":', 'x'.repeat(300))
@@ -41,8 +43,8 @@ const content: fc.Arbitrary<readonly ScriptedItem[]> = fc
   .map(blocks => blocks.flat())
 const failure = { code: 'SERVER', message: 'no' }
 const finish = fc
-  .constantFrom('stop', 'tool-calls', 'max-tokens')
-  .map(kind => ({ type: 'finish', reason: { kind } }) as StreamChunk)
+  .constantFrom('stop' as const, 'tool-calls' as const, 'max-tokens' as const)
+  .map((kind): StreamChunk => ({ type: 'finish', reason: { kind } }))
 
 /** What the model does with one request; `cancel` marks where a person stops the turn. */
 const step: fc.Arbitrary<ScriptedStep> = fc.oneof(
@@ -96,10 +98,11 @@ function expectLawful(messages: readonly Message[]): void {
 }
 
 describe('the guard', () => {
-  it('A3 A4 sends what the log derives to, unchanged, and every provider takes it', async () => {
+  it('[A3, A4] sends what the log derives to, unchanged, and every provider takes it', async () => {
     await fc.assert(
       fc.asyncProperty(turns, async script => {
         let kit: AgentKit | null = null
+        let setup: AgentSetup = { model: scriptedModel([]) }
         for (const { steps, system, inHistory, reopen } of script) {
           const scripted = scriptedModel(steps, inHistory ? { systemPromptUpdate: 'in-history' } : {})
           // Compared when it is sent: later the log has moved on.
@@ -113,9 +116,9 @@ describe('the guard', () => {
               return scripted.stream(request)
             },
           }
-          const setup = { model, system, tools: tools(), maxSteps: 4 }
-          kit = kit === null ? await agentKit(() => setup) : await kit.reopen(setup)
-          if (!reopen) await settled()
+          setup = { model, system, tools: tools(), maxSteps: 4 }
+          if (kit === null) kit = await agentKit(() => setup)
+          else if (reopen) kit = await kit.reopen()
           const turn = kit.agent.send({ text: 'go on' })
           // A model that hangs, or a tool that does, is stopped by a person.
           const timer = setTimeout(() => kit?.agent.cancel(), 12)
@@ -153,24 +156,25 @@ describe('the guard', () => {
     const kit = await agentKit({ model, tools: tools() })
     await kit.agent.send({ text: 'hi' }).done
     await kit.agent.send({ text: 'again' }).done
-    const { promptOf } = await import('./ai-sdk-prompt.ts')
-    const messages = promptOf(kit.live.session.deriveMessages(), 'scripted').flatMap(message => {
-      if (message.role === 'system') return []
-      if (message.role === 'tool') {
-        const results = message.content.map(({ toolCallId, output }) => ({
-          type: 'tool_result',
-          tool_use_id: toolCallId,
-          content: output.value,
-        }))
-        return [{ role: 'user', content: results }]
-      }
-      const parts = message.content.map(part =>
-        part.type === 'tool-call'
-          ? { type: 'tool_use', id: part.toolCallId, name: part.toolName, input: part.input }
-          : { type: 'text', text: part.text },
-      )
-      return [{ role: message.role, content: parts }]
-    })
+    const messages = promptOf(kit.live.session.deriveMessages(), 'scripted').flatMap(
+      (message): { role: string; content: object[] }[] => {
+        if (message.role === 'system') return []
+        if (message.role === 'tool') {
+          const results = message.content.map(({ toolCallId, output }) => ({
+            type: 'tool_result',
+            tool_use_id: toolCallId,
+            content: output.value,
+          }))
+          return [{ role: 'user', content: results }]
+        }
+        const parts = message.content.map(part =>
+          part.type === 'tool-call'
+            ? { type: 'tool_use', id: part.toolCallId, name: part.toolName, input: part.input }
+            : { type: 'text', text: part.text },
+        )
+        return [{ role: message.role, content: parts }]
+      },
+    )
     expect(validateAnthropicMessages({ model: 'm', max_tokens: 9, messages })).toEqual([])
   })
 })

@@ -80,7 +80,7 @@ describe('order', () => {
     expect(contexts[0]).toMatchObject({ sessionId: 's', callId: 'a' })
   })
 
-  it('A5 A3 an id the model uses again is made unique, in one answer and across answers', async () => {
+  it('[A5, A3] an id the model uses again is made unique, in one answer and across answers', async () => {
     const model = scriptedModel([
       { toolCalls: [{ id: 'x', name: 't' }, { id: 'x', name: 't' }] }, // biome-ignore format: one line
       { toolCalls: [{ id: 'x', name: 't' }] },

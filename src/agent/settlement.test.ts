@@ -49,7 +49,7 @@ async function expectUsable(kit: AgentKit) {
 }
 
 describe('settlement', () => {
-  it('A7 what cannot be requested settles as nothing, and nothing is sent', async () => {
+  it('[A4, A7] what cannot be requested settles as nothing, and nothing is sent', async () => {
     let asked = 0
     const config = { provider: 'scripted', model: 'scripted-1' }
     const model = scriptedModel([{ text: 'fine' }])

@@ -11,7 +11,7 @@ const textsOf = (messages: readonly Message[]) =>
   messages.map(message => message.content.map(block => (block.type === 'text' ? block.text : block.type)).join('|'))
 
 describe('a turn', () => {
-  it('A2 A5 stores every event of a turn with a tool call, whole and in order', async () => {
+  it('[A2, A5] stores every event of a turn with a tool call, whole and in order', async () => {
     const clock = handClock(5_000)
     const model = scriptedModel(
       [

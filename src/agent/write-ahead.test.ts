@@ -14,7 +14,7 @@ const shown = (events: readonly SessionEvent[]) =>
   )
 
 describe('write-ahead', () => {
-  it('W6 A5 stores the log before each request and each tool body', async () => {
+  it('[W6, A5] stores the log before each request and each tool body', async () => {
     const storage = observedStorage()
     const seen: string[] = []
     const note = async (what: string) => {
@@ -55,7 +55,7 @@ describe('write-ahead', () => {
     expect((await kit.stored()).map(event => event.seq)).toEqual([...Array(kit.live.session.length).keys()])
   })
 
-  it('W7 A5 runs no tool whose call could not be stored', async () => {
+  it('[W7, A5] runs no tool whose call could not be stored', async () => {
     const storage = observedStorage()
     const runs: unknown[] = []
     const model = scriptedModel([{ toolCalls: [{ id: 'c', name: 'pay' }] }, { text: 'fine' }, { text: 'again' }])
@@ -71,7 +71,7 @@ describe('write-ahead', () => {
     expect(await kit.agent.send({ text: 'more' }).done).toEqual({ kind: 'completed' })
   })
 
-  it('W6 A5 waits for a slow storage, and can be stopped meanwhile', async () => {
+  it('[W6, A5] waits for a slow storage, and can be stopped meanwhile', async () => {
     const storage = observedStorage()
     const runs: unknown[] = []
     const model = scriptedModel([{ toolCalls: [{ id: 'c', name: 'pay' }] }, { text: 'fine' }])
@@ -90,7 +90,7 @@ describe('write-ahead', () => {
     expect(runs).toEqual([])
   })
 
-  it('W6 A7 a request held up by storage can be stopped', async () => {
+  it('[W6, A7] a request held up by storage can be stopped', async () => {
     const storage = observedStorage()
     const model = scriptedModel([{ text: 'fine' }])
     const kit = await agentKit({ model }, { storage })

@@ -10,13 +10,15 @@ export interface Lease {
 
 /** Leases within one realm; for tests and for platforms without Web Locks, where the storage's epoch still fences. */
 export function memoryLease(): Lease {
-  const held = new Set<string>()
+  const held = new Map<string, symbol>()
   return {
     acquire: async name => {
       if (held.has(name)) return null
-      held.add(name)
+      const holder = Symbol(name)
+      held.set(name, holder)
       return () => {
-        held.delete(name)
+        // A second call must not free what somebody else holds by then.
+        if (held.get(name) === holder) held.delete(name)
       }
     },
   }

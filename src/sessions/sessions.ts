@@ -121,7 +121,8 @@ export class Sessions {
    * @throws {StorageError} `in-use` when it is open for writing elsewhere.
    */
   async delete(id: SessionId): Promise<void> {
-    await this.close(id)
+    // What could not be stored need not be: a full disk must not keep a session from being deleted.
+    await this.close(id).catch(() => undefined)
     await this.#queue.run(id, async () => {
       const release = await this.#acquire(id)
       if (release === null) {

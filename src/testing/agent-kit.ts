@@ -104,7 +104,8 @@ export async function agentKit(
     reopen: async change => {
       await agent.dispose()
       await sessions.close(SessionId(id))
-      return agentKit({ ...currentSetup(), ...change }, { id, storage, lease, clock, newId })
+      const reopened = change === undefined ? currentSetup : () => ({ ...currentSetup(), ...change })
+      return agentKit(reopened, { id, storage, lease, clock, newId })
     },
   }
 }
