@@ -1,5 +1,5 @@
 /** The agent of one live session: takes prompts, runs turns, can be stopped. */
-import type { CancelCause, TurnEndReason } from '../core/events.ts'
+import type { CancelCause, TurnEndReason, UserMessage } from '../core/events.ts'
 import { MessageId } from '../core/ids.ts'
 import { hasLoneSurrogate } from '../core/request-messages.ts'
 import type { LiveSession } from '../sessions/live-session.ts'
@@ -43,7 +43,9 @@ export class Agent {
   readonly #options: AgentOptions
   readonly #memory: RequestMemory
   #revision = 0
-  #running: (RunningTurn & { readonly abort: AbortController }) | null = null
+  #running: RunningTurn | null = null
+  /** Set before the turn starts, so that it can be stopped from the first status on. */
+  #abort: AbortController | null = null
   #status: AgentStatus = { kind: 'idle' }
 
   constructor(options: AgentOptions) {
@@ -69,34 +71,34 @@ export class Agent {
     const { live, now, newId, onFrame } = this.#options
     const { model, system = '', tools = [], maxSteps = DEFAULT_MAX_STEPS } = this.#options.setup()
     const abort = new AbortController()
-    const { turn, done } = runTurn(
-      {
-        id: MessageId(newId()),
-        role: 'user',
-        content: [{ type: 'text', text }],
-        source: { kind: 'user' },
-      },
-      {
-        session: live.session,
-        flush: () => live.flush(),
-        model,
-        system,
-        tools: toolTable(tools),
-        memory: this.#memory,
-        maxSteps,
-        signal: abort.signal,
-        now,
-        newId,
-        nextRevision: () => (this.#revision += 1),
-        onFrame: frame => onFrame?.(frame),
-        onActivity: activity => this.#setStatus(activity),
-      },
-    )
+    const prompt: UserMessage = {
+      id: MessageId(newId()),
+      role: 'user',
+      content: [{ type: 'text', text }],
+      source: { kind: 'user' },
+    }
+    const table = toolTable(tools)
+    this.#abort = abort
+    const { turn, done } = runTurn(prompt, {
+      session: live.session,
+      flush: () => live.flush(),
+      model,
+      system,
+      tools: table,
+      memory: this.#memory,
+      maxSteps,
+      signal: abort.signal,
+      now,
+      newId,
+      nextRevision: () => (this.#revision += 1),
+      onFrame: frame => onFrame?.(frame),
+      onActivity: activity => this.#setStatus(activity),
+    })
     const running = {
       turn,
-      abort,
       done: done.finally(() => {
         this.#running = null
+        this.#abort = null
         this.#setStatus({ kind: 'idle' })
       }),
     }
@@ -106,7 +108,7 @@ export class Agent {
 
   /** Stops the running turn; what was visible of its answer is kept. The first cause wins. Idle: does nothing. */
   cancel(cause: CancelCause = { kind: 'user' }): void {
-    this.#running?.abort.abort(cause)
+    this.#abort?.abort(cause)
   }
 
   /** The running turn, or null. */

@@ -2,8 +2,9 @@
 import { describe, expect, it } from 'vitest'
 import type { CancelCause, SessionEvent, StreamChunk } from '../core/events.ts'
 import { CallId } from '../core/ids.ts'
-import { type AgentKit, agentKit, modelOf, settled, tool, typesOf } from '../testing/agent-kit.ts'
+import { type AgentKit, agentKit, countedIds, modelOf, settled, tool, typesOf } from '../testing/agent-kit.ts'
 import { answerChunks, gate, type ScriptedStep, scriptedModel } from '../testing/scripted-model.ts'
+import { Agent } from './agent.ts'
 import { ModelFailure } from './failure.ts'
 
 const text = (said: string, index = 0): StreamChunk => ({ type: 'text-delta', index, text: said })
@@ -294,5 +295,25 @@ describe('cancel', () => {
     await kit.agent.dispose()
     expect(kit.live.session.eventAt(kit.live.session.length - 1)).toMatchObject({ type: 'turn/end' })
     expect(await turn.done).toEqual({ kind: 'aborted', reason: { kind: 'disposed' } })
+  })
+})
+
+describe('stopping at once', () => {
+  it('[A7] a turn can be stopped from its first status on: nothing is sent, the prompt is kept', async () => {
+    const model = scriptedModel([{ text: 'never asked for' }])
+    const kit = await agentKit({ model })
+    const agent = new Agent({
+      live: kit.live,
+      setup: () => ({ model }),
+      now: () => 5,
+      newId: countedIds('early'),
+      onStatus: ({ kind }) => {
+        if (kind === 'thinking') agent.cancel()
+      },
+    })
+    expect(await agent.send({ text: 'hi' }).done).toEqual({ kind: 'aborted', reason: { kind: 'user' } })
+    expect(model.requests).toEqual([])
+    expect(typesOf(await kit.stored())).toContain('user/message')
+    expect(agent.status).toEqual({ kind: 'idle' })
   })
 })

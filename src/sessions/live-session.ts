@@ -26,7 +26,7 @@ export class LiveSession {
   readonly #parts: Parts
   readonly #listeners = new Set<CommitListener>()
   readonly #unsubscribe: () => void
-  #closing: Promise<void> | null = null
+  #closed = false
 
   /** `unsaved` are the events of `session` that storage does not have yet. */
   constructor(parts: Parts, unsaved: readonly SessionEvent[]) {
@@ -77,21 +77,33 @@ export class LiveSession {
     }
   }
 
-  /** Stores what is left, gives the lease up. Safe to call twice. @throws {StorageError} when the last flush fails. */
-  close(): Promise<void> {
-    this.#closing ??= this.#close()
-    return this.#closing
-  }
-
-  async #close(): Promise<void> {
-    const { session, writer, release } = this.#parts
-    this.#unsubscribe()
+  /**
+   * Stores what is left and gives the lease up; `discard` gives it up without storing. Safe to call twice.
+   *
+   * @throws {StorageError} when the last flush fails: then the session stays open and keeps its events, unless another
+   * writer has it.
+   */
+  async close({ discard = false }: { readonly discard?: boolean } = {}): Promise<void> {
+    const { session, writer } = this.#parts
     try {
       // A session nothing was ever written to leaves nothing behind.
-      if (session.length > 0) await writer.flush()
-    } finally {
-      release()
+      if (!discard && session.length > 0) await writer.flush()
+    } catch (error) {
+      if (writer.status.state === 'lost') this.#letGo()
+      throw error
     }
+    this.#letGo()
+  }
+
+  /** The lease was given up; nothing is stored any more. */
+  get isClosed(): boolean {
+    return this.#closed
+  }
+
+  #letGo(): void {
+    this.#closed = true
+    this.#unsubscribe()
+    this.#parts.release()
   }
 
   async #readStored(from: number, to: number): Promise<SessionEvent[]> {

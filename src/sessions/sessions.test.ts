@@ -242,7 +242,7 @@ describe('flush', () => {
     await expect(live.flush()).rejects.toBeInstanceOf(StorageError)
   })
 
-  it('W7 closing says when the last events could not be stored, and lets go all the same', async () => {
+  it('W7 closing fails while the last events cannot be stored, keeps them, and stores them when it can', async () => {
     const { sessions, storage, make } = house()
     const live = await sessions.open(a)
     say(live, 'one')
@@ -250,8 +250,24 @@ describe('flush', () => {
       throw new StorageError('unavailable', 'Gone')
     }
     await expect(sessions.close(a)).rejects.toMatchObject({ code: 'unavailable' })
+    expect(sessions.live(a)).toBe(live)
+    await expect(make().open(a)).rejects.toMatchObject({ code: 'in-use' })
+    say(live, 'two')
     storage.beforeAppend = () => undefined
-    await expect(make().open(a)).resolves.toBeDefined()
+    await sessions.close(a)
+    expect((await make().open(a)).session.deriveMessages()).toHaveLength(2)
+  })
+
+  it('W3 closing a session that was taken over says so, and lets go', async () => {
+    const { sessions, storage } = house()
+    const live = await sessions.open(a)
+    say(live, 'one')
+    await live.flush()
+    await storage.claim(a)
+    say(live, 'two')
+    await expect(sessions.close(a)).rejects.toMatchObject({ code: 'stale-epoch' })
+    expect(sessions.live(a)).toBeUndefined()
+    expect((await sessions.open(a)).session.deriveMessages()).toHaveLength(1)
   })
 })
 

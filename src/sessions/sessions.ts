@@ -77,12 +77,7 @@ export class Sessions {
       const live = this.#live.get(id)
       if (live !== undefined) return live
       if (id === '') throw new SessionError('header', 'Expected a non-empty session id')
-      const release = await this.#acquire(id)
-      if (release === null) {
-        throw new StorageError('in-use', `Session ${id} is open for writing in another tab or worker`, {
-          sessionId: id,
-        })
-      }
+      const release = await this.#lease(id)
       try {
         const opened = await this.#open(id, release)
         this.#live.set(id, opened)
@@ -94,13 +89,13 @@ export class Sessions {
     })
   }
 
-  /** Stores what is left of a live session and gives its lease up. Unknown ids are not an error. */
+  /**
+   * Stores what is left of a live session and gives its lease up. Unknown ids are not an error.
+   *
+   * @throws {StorageError} when it cannot be stored: then the session stays live and keeps its events.
+   */
   close(id: SessionId): Promise<void> {
-    return this.#queue.run(id, async () => {
-      const live = this.#live.get(id)
-      this.#live.delete(id)
-      await live?.close()
-    })
+    return this.#queue.run(id, () => this.#close(id, false))
   }
 
   /** Closes every live session. @throws {StorageError} of the first that could not be stored. */
@@ -120,16 +115,11 @@ export class Sessions {
    *
    * @throws {StorageError} `in-use` when it is open for writing elsewhere.
    */
-  async delete(id: SessionId): Promise<void> {
-    // What could not be stored need not be: a full disk must not keep a session from being deleted.
-    await this.close(id).catch(() => undefined)
-    await this.#queue.run(id, async () => {
-      const release = await this.#acquire(id)
-      if (release === null) {
-        throw new StorageError('in-use', `Session ${id} is open for writing in another tab or worker`, {
-          sessionId: id,
-        })
-      }
+  delete(id: SessionId): Promise<void> {
+    return this.#queue.run(id, async () => {
+      // What could not be stored need not be: a full disk must not keep a session from being deleted.
+      await this.#close(id, true)
+      const release = await this.#lease(id)
       try {
         await this.#options.storage.delete(id)
       } finally {
@@ -138,10 +128,21 @@ export class Sessions {
     })
   }
 
+  async #close(id: SessionId, discard: boolean): Promise<void> {
+    const live = this.#live.get(id)
+    try {
+      await live?.close({ discard })
+    } finally {
+      if (live?.isClosed === true) this.#live.delete(id)
+    }
+  }
+
   /** Leases are scoped to the storage: the same id in another database is another session. */
-  #acquire(id: SessionId): Promise<Release | null> {
+  async #lease(id: SessionId): Promise<Release> {
     const { kind, name } = this.#options.storage
-    return this.#options.lease.acquire(`palimpsest:${kind}:${name}:${id}`)
+    const release = await this.#options.lease.acquire(`palimpsest:${kind}:${name}:${id}`)
+    if (release !== null) return release
+    throw new StorageError('in-use', `Session ${id} is open for writing in another tab or worker`, { sessionId: id })
   }
 
   async #open(id: SessionId, release: Release): Promise<LiveSession> {
