@@ -47,7 +47,7 @@ export class Conversation {
     if (this.#lost !== null) return
     this.#unfollow()
     this.#session = state.kind === 'open' ? state.session : null
-    this.#log.reset()
+    this.#log.reset(this.#session !== null)
     this.#surface.show(this.#session)
     this.#transcript.reset(...this.#opening(state))
     if (state.kind === 'open') this.#follow(state.session)
@@ -92,7 +92,7 @@ export class Conversation {
   #committed(events: readonly SessionEvent[], isHistory: boolean): void {
     if (this.#isEmpty) this.#transcript.reset()
     this.#isEmpty = false
-    this.#transcript.commit(events)
+    this.#transcript.commit(events, isHistory)
     this.#log.commit(events)
     this.#surface.refresh()
     if (isHistory) return

@@ -25,7 +25,7 @@ export function endingRow(
   const said = h('p', { class: 'what' }, h('strong', {}, words.what), ' ', words.hint, ' ', seqHandle(seq))
   const element = h('div', { class: `ending ${isError ? 'error' : 'note'}`, 'data-seq': String(seq) }, said)
   if (!isError) return element
-  element.append(h('p', { class: 'detail' }, `${reason.error.message} (${reason.error.code})`))
+  element.append(h('p', { class: 'detail' }, `${reason.error.message} · ${reason.error.code}`))
   if (prompt === null) return element
   const buttons = h('div', { class: 'actions' })
   if (reason.error.code === 'CONTEXT_WINDOW_EXCEEDED' && prompt.length > LONG_PROMPT) {

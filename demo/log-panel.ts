@@ -23,17 +23,18 @@ export class LogPanel {
     this.#sum = sum
     this.#follow = follow
     this.#earlier = h('button', { type: 'button', onclick: () => this.#showEarlier() })
-    this.reset()
+    this.reset(false)
   }
 
-  /** Empties the view, for another session. */
-  reset(): void {
+  /** Empties the view, for another session or none. */
+  reset(isOpen: boolean): void {
     this.#events.length = 0
     this.#first = 0
     this.#wanted = PAGE
     this.#list.replaceChildren(this.#earlier)
     this.#follow.toEnd()
     this.#update()
+    if (!isOpen) this.#sum.textContent = ''
   }
 
   /** Adds what was committed. */
@@ -65,7 +66,7 @@ export class LogPanel {
 }
 
 function eventRow(event: SessionEvent): HTMLElement {
-  const summary = h('summary', {}, seqHandle(event.seq), h('span', { class: 'type' }, event.type))
+  const summary = h('summary', {}, h('span', { class: 'type' }, event.type))
   if (isReplaceSurfaceEvent(event)) {
     const { startSeq, endSeq } = event.surfaceOp
     summary.append(
@@ -73,10 +74,10 @@ function eventRow(event: SessionEvent): HTMLElement {
     )
   }
   summary.append(h('time', { datetime: new Date(event.time).toISOString() }, clock(event.time)))
-  const details = h('details', { class: 'event', 'data-seq': String(event.seq) }, summary)
+  const details = h('details', {}, summary)
   const showJson = () => details.append(h('div', { class: 'code' }, longText(JSON.stringify(event, null, 2))))
   details.addEventListener('toggle', showJson, { once: true })
-  return details
+  return h('div', { class: 'event', 'data-seq': String(event.seq) }, seqHandle(event.seq), details)
 }
 
 function clock(time: number): string {

@@ -7,7 +7,8 @@ import { contentText, ToolCard } from './tool-card.ts'
 /** The frame of a row: who, and what. */
 export function row(kind: string, who: string, seq: number | null, ...body: readonly Node[]): HTMLElement {
   const head = h('header', { class: 'who' }, h('span', {}, who))
-  if (seq !== null) head.append(' ', seqHandle(seq))
+  // An answer that is arriving has no event yet; its place is kept, so that nothing moves when it has.
+  head.append(' ', seq === null ? h('span', { class: 'seq-space' }) : seqHandle(seq))
   const attributes = seq === null ? {} : { 'data-seq': String(seq) }
   return h('article', { class: `row ${kind}`, ...attributes }, head, h('div', { class: 'body' }, ...body))
 }

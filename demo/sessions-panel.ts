@@ -4,6 +4,8 @@ import { wellFormedText } from 'palimpsest/core'
 import { byId, counted, h } from './dom.ts'
 import { errorFacts } from './words.ts'
 
+const MAX_TITLE = 40
+
 export type SessionsActions = {
   readonly list: () => Promise<readonly SessionSummary[]>
   readonly open: (id: string) => void
@@ -84,10 +86,11 @@ export class SessionsPanel {
   }
 
   async #remove(session: SessionSummary): Promise<void> {
-    const text = `Delete “${titleOf(session)}”? Its ${counted(session.eventCount, 'event')} will be gone for good.`
-    if (!(await confirmed(text))) return
     const said = byId('sessions-said')
     try {
+      const { eventCount } = (await this.#actions.list()).find(each => each.id === session.id) ?? session
+      const text = `Delete “${titleOf(session)}”? Its ${counted(eventCount, 'event')} will be gone for good.`
+      if (!(await confirmed(text))) return
       await this.#actions.remove(session.id)
       said.textContent = ''
     } catch (error) {
@@ -105,12 +108,13 @@ export function titleFrom(prompt: string): string {
     .replace(/\[[a-z:-]+\]/g, ' ')
     .split(/\s+/)
     .filter(Boolean)
-  let title = ''
-  for (const word of words) {
-    if (title.length + word.length > 40) break
-    title = title === '' ? word : `${title} ${word}`
-  }
-  return wellFormedText(title === '' ? (words[0] ?? 'Untitled').slice(0, 40) : title)
+  let title = (words[0] ?? 'Untitled').slice(0, MAX_TITLE)
+  const rest = words.slice(1).find(word => {
+    if (title.length + word.length >= MAX_TITLE) return true
+    title += ` ${word}`
+    return false
+  })
+  return wellFormedText(rest === undefined ? title : `${title}…`)
 }
 
 const titleOf = ({ title, eventCount }: SessionSummary): string =>

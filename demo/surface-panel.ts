@@ -85,10 +85,10 @@ function nodeRow({ seq, message }: SurfaceNode): HTMLElement {
   const role = h('span', { class: 'role' }, roleOf(message))
   const size = h('span', { class: 'size' }, `≈${estimate(message).toLocaleString('en')}`)
   const preview = h('span', { class: 'preview' }, text.length > PREVIEW ? `${text.slice(0, PREVIEW)}…` : text)
-  const summary = h('summary', {}, seqHandle(seq), role, preview, size)
-  const details = h('details', attributes, summary)
+  const summary = h('summary', {}, role, preview, size)
+  const details = h('details', {}, summary)
   details.addEventListener('toggle', () => details.append(h('div', { class: 'code' }, longText(text))), { once: true })
-  return details
+  return h('div', attributes, seqHandle(seq), details)
 }
 
 function roleOf({ role, source }: Message): string {

@@ -32,7 +32,7 @@ export class ToolCard {
   settle(event: EventOf<'tool/result'>): void {
     const [block] = event.data.message.content
     const failed = block.isError === true
-    const spent = this.#startedAt === null ? '' : `${((event.time - this.#startedAt) / 1000).toFixed(1)} s `
+    const spent = this.#startedAt === null ? '' : `${duration(event.time - this.#startedAt)} `
     this.#state.replaceChildren(spent, h('b', {}, failed ? '✗ failed' : '✓ done'))
     this.element.classList.toggle('failed', failed)
     this.element.dataset['seq'] = String(event.seq)
@@ -43,6 +43,8 @@ export class ToolCard {
     )
   }
 }
+
+const duration = (ms: number): string => (ms < 1_000 ? `${Math.max(0, ms)} ms` : `${(ms / 1_000).toFixed(1)} s`)
 
 /** The text of blocks, for reading. */
 export function contentText(content: readonly ContentBlock[]): string {

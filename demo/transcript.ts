@@ -1,6 +1,7 @@
 /** The conversation: what was said, once and for ever, and the answer that is arriving. */
 import type { AssistantStreamFrame } from 'palimpsest'
-import { type EventOf, isAppendSurfaceEvent, type SessionEvent } from 'palimpsest/core'
+import { type EventOf, isAppendSurfaceEvent, isReplaceSurfaceEvent, type SessionEvent } from 'palimpsest/core'
+import { h } from './dom.ts'
 import { endingRow, type EndingActions } from './ending-row.ts'
 import type { Follow } from './follow.ts'
 import { LiveAnswer } from './live-answer.ts'
@@ -18,6 +19,8 @@ export class Transcript {
   readonly #answered = new Set<string>()
   /** The prompt of the running turn. */
   #prompt: string | null = null
+  /** What the last turn offers to do about its failure. */
+  #offers: HTMLElement | null = null
 
   constructor(rows: HTMLElement, liveBox: HTMLElement, follow: Follow, actions: EndingActions) {
     this.#rows = rows
@@ -34,18 +37,21 @@ export class Transcript {
     this.#answered.clear()
     this.#live = null
     this.#prompt = null
-    this.#follow.toEnd()
+    this.#offers = null
+    if (content.length > 0) this.#follow.hold()
+    else this.#follow.toEnd()
   }
 
-  /** Adds what was committed. */
-  commit(events: readonly SessionEvent[]): void {
+  /** Adds what was committed. A turn that starts now is one the reader wants to see. */
+  commit(events: readonly SessionEvent[], isHistory: boolean): void {
     const added = document.createDocumentFragment()
     for (const event of events) {
       const element = this.#rowOf(event)
       if (element !== null) added.append(element)
     }
     this.#rows.append(added)
-    this.#follow.keep()
+    if (!isHistory && events.some(event => event.type === 'turn/start')) this.#follow.toEnd()
+    else this.#follow.keep()
   }
 
   /** Adds what arrived of the running answer. */
@@ -68,11 +74,13 @@ export class Transcript {
         return attemptRow(event)
       case 'turn/start':
         this.#prompt = null
+        this.#settleOffers()
         return null
       case 'turn/end':
         this.#endLive()
-        return endingRow(event, this.#prompt, this.#actions)
+        return this.#endingRow(event)
       default:
+        if (isReplaceSurfaceEvent(event)) this.#settleOffers(`The model reads a shortened version since #${event.seq}.`)
         return isAppendSurfaceEvent(event) ? this.#saidRow(event) : null
     }
   }
@@ -102,6 +110,18 @@ export class Transcript {
     this.#answered.add(event.data.message.id)
     this.#endLive()
     return element
+  }
+
+  #endingRow(event: EventOf<'turn/end'>): HTMLElement | null {
+    const element = endingRow(event, this.#prompt, this.#actions)
+    this.#offers = element?.querySelector<HTMLElement>('.actions') ?? null
+    return element
+  }
+
+  /** What a failed turn offered is out of date. */
+  #settleOffers(instead?: string): void {
+    this.#offers?.replaceWith(...(instead === undefined ? [] : [h('p', { class: 'detail' }, instead)]))
+    this.#offers = null
   }
 
   /** A result belongs to the card of its call; one without a call stands alone. */

@@ -64,7 +64,7 @@ export class Demo {
   }
 
   /** Opens the page on a session, by default a new one, and waits until it can be used. */
-  async open({ id = crypto.randomUUID() as string, query = '' } = {}): Promise<string> {
+  async open({ id = crypto.randomUUID().toString(), query = '' } = {}): Promise<string> {
     await this.page.goto(`/?e2e${query}#session=${id}`)
     await expect(this.status).toHaveText(/^Idle · /)
     return id
@@ -162,24 +162,20 @@ async function readStoredTexts(id: string): Promise<string[]> {
 
 type Fixtures = {
   demo: Demo
-  /** Errors of the console and of pages that a test expects; all others fail it. */
-  expectedErrors: RegExp[]
+  /** Fails a test in which a page or a worker reports an error or a warning. */
+  noErrors: undefined
 }
 
-/** A browser's own report of a request that failed; tests of failing providers expect it. */
-export const failedRequest = /Failed to load resource/
-
 export const test = base.extend<Fixtures>({
-  expectedErrors: [
+  noErrors: [
     async ({ context }, use) => {
-      const expected: RegExp[] = []
       const errors: string[] = []
       context.on('console', message => {
         if (message.type() === 'error' || message.type() === 'warning') errors.push(message.text())
       })
       context.on('weberror', error => errors.push(String(error.error())))
-      await use(expected)
-      expect(errors.filter(error => !expected.some(pattern => pattern.test(error)))).toEqual([])
+      await use(undefined)
+      expect(errors).toEqual([])
     },
     { auto: true },
   ],

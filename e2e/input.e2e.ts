@@ -1,5 +1,5 @@
 /** Prompts that are hard to take: nothing is lost, and what is wrong is said. */
-import { expect, failedRequest, test } from './demo.ts'
+import { expect, test } from './demo.ts'
 
 test('[E9] a prompt of only spaces is refused in words and the draft kept', async ({ demo }) => {
   await demo.open()
@@ -36,12 +36,7 @@ test('[E9] broken characters are refused, and the draft is offered without them'
   await expect(page.locator('.row.user')).toContainText('half a pair � here, a whole one 🌊 there')
 })
 
-test('[E9] a prompt of 1 MB is taken, recorded and shown without a frozen page', async ({
-  demo,
-  page,
-  expectedErrors,
-}) => {
-  expectedErrors.push(failedRequest)
+test('[E9] a prompt of 1 MB is taken, recorded and shown without a frozen page', async ({ demo, page }) => {
   await demo.open()
   const line = 'The sea is wide, and this line says so again and again. 🌊\n'
   const long = `${line.repeat(Math.ceil(1_048_576 / line.length))}The end of it.`
@@ -62,7 +57,7 @@ test('[E9] a prompt of 1 MB is taken, recorded and shown without a frozen page',
   })
   await page.getByRole('button', { name: 'Send' }).click()
   await demo.ended(1)
-  expect((await longest.jsonValue()).ms).toBeLessThan(1_000)
+  expect((await longest.jsonValue()).ms).toBeLessThan(2_000)
   await expect(demo.prompt).toHaveValue('')
 
   // It is longer than the model's window, which is the provider's to say.
@@ -79,6 +74,7 @@ test('[E9] a prompt of 1 MB is taken, recorded and shown without a frozen page',
   // The model reads less from now on; the log and the conversation keep it all.
   await page.getByRole('button', { name: 'Let the model read a shortened version' }).click()
   await expect(page.locator('#surface .role').filter({ hasText: 'plugin' })).toHaveCount(1)
+  await expect(demo.rows.last()).toContainText('The model reads a shortened version')
   await demo.ask('Was that long? [fast]')
   await expect(demo.rows.last()).toContainText('You wrote “Was that long?”')
   await demo.reload()
