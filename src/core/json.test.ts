@@ -307,7 +307,7 @@ describe('shareJson', () => {
 
   it('[L4] makes a value that is shared inside a new one and not walked again', () => {
     const made = shareJson({ a: Array.from({ length: 100 }, () => ({ b: [1] })) })
-    const walks = vi.spyOn(Object, 'getOwnPropertyNames')
+    const walks = vi.spyOn(Object, 'freeze')
     const copy = snapshotJson({ made, list: [made] })
     const count = walks.mock.calls.length
     walks.mockRestore()
@@ -434,5 +434,36 @@ describe('equalJson', () => {
   it('[S7] has no limit of depth', () => {
     expect(equalJson(nested(100_000, 1), nested(100_000, 1))).toBe(true)
     expect(equalJson(nested(100_000, 1), nested(100_000, 2))).toBe(false)
+  })
+})
+
+describe('a prototype somebody added to', () => {
+  const polluted = <Result>(key: string, value: unknown, body: () => Result): Result => {
+    Object.defineProperty(Object.prototype, key, { value, enumerable: true, configurable: true, writable: true })
+    try {
+      return body()
+    } finally {
+      delete (Object.prototype as Record<string, unknown>)[key]
+    }
+  }
+
+  it.each([
+    ['a function', () => 1],
+    ['text', 'text'],
+    ['an object', { a: 1 }],
+  ])('[L3] adds nothing to a snapshot and refuses nothing in it: %s', (_what, value) => {
+    const copy = polluted('extra', value, () => snapshotJson({ a: 1, b: { c: [{}] } }))
+    expect(copy).toEqual({ a: 1, b: { c: [{}] } })
+    expect(Object.keys(copy)).toEqual(['a', 'b'])
+  })
+
+  it('[L3] does not hide a hidden key', () => {
+    const hidden = Object.defineProperty({ a: 1 }, 'secret', { value: 1 })
+    expect(() => polluted('extra', 1, () => snapshotJson(hidden))).toThrow(
+      expect.objectContaining({ code: 'not-json' }),
+    )
+    expect(() => polluted('secret', 1, () => snapshotJson(hidden))).toThrow(
+      expect.objectContaining({ code: 'not-json' }),
+    )
   })
 })

@@ -14,14 +14,15 @@ export type JsonValue = null | boolean | number | string | readonly JsonValue[] 
  */
 const shared = new WeakSet()
 
-/** A container that waits while the member at `next` is walked. */
+/** A container whose member at `next` is being walked. */
 type Frame = {
+  readonly parent: Frame | null
+  readonly depth: number
   readonly original: object
-  readonly source: Members
-  readonly target: Members
+  /** Its own shallow copy: members that are containers are replaced one by one. */
+  readonly copy: Members
   /** Own keys of an object; null for an array, whose keys are its positions. */
   readonly keys: readonly string[] | null
-  readonly length: number
   next: number
 }
 
@@ -35,7 +36,7 @@ const SCANNED_DEPTH = 24
  *
  * @throws {SessionError} `not-json` with the `path` of the first value JSON cannot carry exactly: undefined, functions,
  * symbols, bigints, NaN, infinities, −0, holes, extra array properties, hidden or symbol keys, cycles, class instances.
- * A throwing getter's own error passes through.
+ * A container's own scalars are looked at before what is inside it. A throwing getter's own error passes through.
  */
 export function snapshotJson<Value>(value: Value): Value {
   if (typeof value !== 'object' || value === null) {
@@ -59,59 +60,101 @@ export function shareJson<Value>(value: Value): Value {
 }
 
 function copyTree(root: object): object {
-  const stack: Frame[] = []
+  let parent: Frame | null = null
   let ancestors: Set<object> | null = null
-  // The container now being copied. It becomes a frame only when a member of it is a container too.
-  let frame: Frame | null = null
-  let original: object = root
-  let keys = keysOf(original, stack)
-  let source = (keys === null ? sliceOf(original, stack) : original) as Members
-  let target = keys === null ? source : {}
-  let length = (keys ?? (source as unknown as unknown[])).length
-  let next = 0
+  let original: object | null = root
 
   for (;;) {
-    let child: object | null = null
-    for (; next < length; next += 1) {
-      const key = keys === null ? next : (keys[next] as string)
-      const value = source[key]
-      if (typeof value === 'object' && value !== null && !(Object.isFrozen(value) && shared.has(value))) {
-        child = value
+    let done: object | null = null
+    if (original !== null) {
+      // Down: a container nobody has looked at yet.
+      const copy = copyOf(original, parent)
+      if (checkMembers(original, copy, parent)) {
+        const keys = Array.isArray(copy) ? null : Object.keys(copy)
+        const depth: number = parent === null ? 1 : parent.depth + 1
+        parent = { parent, depth, original, copy, keys, next: -1 }
+        if (ancestors === null && depth > SCANNED_DEPTH) ancestors = new Set(originalsOf(parent))
+        else ancestors?.add(original)
+      } else {
+        done = Object.freeze(copy)
+      }
+    }
+
+    // Up: finished containers go into the ones that wait for them, until one has another member to walk.
+    for (;;) {
+      if (done !== null) {
+        if (parent === null) return done
+        // Also for `__proto__`: the copy has it as a member of its own, and that is what is set.
+        parent.copy[keyAt(parent)] = done
+      }
+      // After the first round there is a parent: a container without one was finished above.
+      const waiting: Frame = parent as Frame
+      original = nextContainer(waiting)
+      if (original !== null) {
+        if (ancestors === null ? isAncestor(original, waiting) : ancestors.has(original))
+          refuse('a cycle', pathOf(waiting))
         break
       }
-      if (typeof value !== 'string') {
-        const what = unfit(value)
-        if (what !== null) refuse(what, pathOf(stack) + pathPart(keys, next))
-      }
-      if (keys !== null) put(target, key, value)
+      done = Object.freeze(waiting.copy)
+      ancestors?.delete(waiting.original)
+      parent = waiting.parent
     }
-
-    if (child !== null) {
-      frame ??= { original, source, target, keys, length, next }
-      frame.next = next
-      stack.push(frame)
-      if (ancestors === null && stack.length > SCANNED_DEPTH) ancestors = new Set(stack.map(each => each.original))
-      else ancestors?.add(original)
-      if (isAncestor(child, stack, ancestors)) refuse('a cycle', pathOf(stack))
-      frame = null
-      original = child
-      keys = keysOf(original, stack)
-      source = (keys === null ? sliceOf(original, stack) : original) as Members
-      target = keys === null ? source : {}
-      length = (keys ?? (source as unknown as unknown[])).length
-      next = 0
-      continue
-    }
-
-    const done = Object.freeze(target)
-    const parent = stack.pop()
-    if (parent === undefined) return done
-    ancestors?.delete(parent.original)
-    frame = parent
-    ;({ original, source, target, keys, length, next } = parent)
-    put(target, keys === null ? next : (keys[next] as string), done)
-    next += 1
   }
+}
+
+/** Moves on to the next member that has to be walked, and returns it; null when there is none. */
+function nextContainer(frame: Frame): object | null {
+  const { copy, keys } = frame
+  const length = keys === null ? (copy['length'] as number) : keys.length
+  for (let next = frame.next + 1; next < length; next += 1) {
+    const value = copy[keys === null ? next : (keys[next] as string)]
+    if (isContainer(value)) {
+      frame.next = next
+      return value
+    }
+  }
+  return null
+}
+
+const keyAt = ({ keys, next }: Frame): string | number => (keys === null ? next : (keys[next] as string))
+
+/** A value that has to be walked: an object that `shareJson` did not make. */
+const isContainer = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !(Object.isFrozen(value) && shared.has(value))
+
+/** Checks the scalar members of a copy and the keys of its original; true when it has members to walk. */
+function checkMembers(original: object, copy: Members, parent: Frame | null): boolean {
+  let nested = false
+  if (Array.isArray(copy)) {
+    for (let position = 0; position < copy.length; position += 1) {
+      const value: unknown = copy[position]
+      if (typeof value === 'string') continue
+      if (isContainer(value)) nested = true
+      else checkScalar(value, position, parent)
+    }
+    return nested
+  }
+  let count = 0
+  let last = ''
+  // Nothing is cheaper in V8 than `for…in`; what a prototype adds to it comes last and is told apart below.
+  for (const key in copy) {
+    const value = copy[key]
+    count += 1
+    last = key
+    if (typeof value === 'string') continue
+    if (isContainer(value)) nested = true
+    else if (unfit(value) !== null && Object.hasOwn(copy, key)) checkScalar(value, key, parent)
+  }
+  const names = Object.getOwnPropertyNames(original)
+  if (count !== names.length || (count > 0 && names[count - 1] !== last)) {
+    if (plainKeys(original) === null) refuseHiddenKey(original, parent)
+  }
+  return nested
+}
+
+function checkScalar(value: unknown, key: string | number, parent: Frame | null): void {
+  const what = unfit(value)
+  if (what !== null) refuse(what, pathOf(parent) + pathPart(key))
 }
 
 /** What a scalar is that JSON cannot carry; null when it can. */
@@ -128,31 +171,6 @@ function unfit(value: unknown): string | null {
   }
 }
 
-/** Stores a finished member. `__proto__` is data like any other key, so it must not reach the setter. */
-function put(target: Members, key: string | number, value: unknown): void {
-  if (key === '__proto__') {
-    Object.defineProperty(target, key, { value, enumerable: true, writable: true, configurable: true })
-  } else {
-    target[key] = value
-  }
-}
-
-/** Checks what kind of container `value` is: own keys of a plain object, null for a plain dense array. */
-function keysOf(value: object, stack: readonly Frame[]): readonly string[] | null {
-  const prototype: unknown = Object.getPrototypeOf(value)
-  if (Array.isArray(value)) {
-    if (prototype !== Array.prototype && !isNativePrototype(prototype, 'Array')) {
-      refuse('an array of a subclass', pathOf(stack))
-    }
-    checkArrayKeys(value, value.length, stack)
-    return null
-  }
-  if (prototype !== Object.prototype && prototype !== null && !isNativePrototype(prototype, 'Object')) {
-    refuse(`an instance of ${nameOf(prototype)}`, pathOf(stack))
-  }
-  return plainKeys(value) ?? refuseHiddenKey(value, stack)
-}
-
 /** The own keys of `value`; null when one of them is hidden or a symbol. */
 export function plainKeys(value: object): readonly string[] | null {
   // Keys, names and symbols apart are several times cheaper in V8 than Reflect.ownKeys.
@@ -161,40 +179,55 @@ export function plainKeys(value: object): readonly string[] | null {
   return hidden || Object.getOwnPropertySymbols(value).length > 0 ? null : keys
 }
 
-/** The elements, each read once; those that are containers are replaced by their own copies. */
-function sliceOf(value: object, stack: readonly Frame[]): object {
-  const copy: unknown[] = Array.prototype.slice.call(value)
-  if (Object.getPrototypeOf(copy) !== Array.prototype) refuse('an array of a subclass', pathOf(stack))
-  return copy
+/**
+ * A shallow copy of a plain object or array that has read each member once; `__proto__` is data in it like any other
+ * key. Hidden keys of objects are found by `checkMembers`.
+ */
+function copyOf(value: object, parent: Frame | null): Members {
+  const prototype: unknown = Object.getPrototypeOf(value)
+  if (Array.isArray(value)) {
+    if (prototype !== Array.prototype && !isNativePrototype(prototype, 'Array')) {
+      refuse('an array of a subclass', pathOf(parent))
+    }
+    checkArrayKeys(value, value.length, parent)
+    const copy: unknown = Array.prototype.slice.call(value)
+    if (Object.getPrototypeOf(copy) !== Array.prototype) refuse('an array of a subclass', pathOf(parent))
+    return copy as Members
+  }
+  if (prototype !== Object.prototype && prototype !== null && !isNativePrototype(prototype, 'Object')) {
+    refuse(`an instance of ${nameOf(prototype)}`, pathOf(parent))
+  }
+  if (Object.getOwnPropertySymbols(value).length > 0) refuseHiddenKey(value, parent)
+  return { ...value }
 }
 
 /** A dense array's own keys are exactly its positions, in order, then `length`: anything else shows as a shift. */
-function checkArrayKeys(source: readonly unknown[], length: number, stack: readonly Frame[]): void {
-  const names = Object.getOwnPropertyNames(source)
-  if (
-    names.length === length + 1 &&
-    names[length] === 'length' &&
-    Object.getOwnPropertySymbols(source).length === 0 &&
-    Object.keys(source).length === length
-  ) {
-    return
-  }
+function checkArrayKeys(source: readonly unknown[], length: number, parent: Frame | null): void {
+  const all = Reflect.ownKeys(source)
+  if (all.length === length + 1 && all[length] === 'length' && areEnumerable(source, length)) return
   for (let position = 0; position < length; position += 1) {
-    const path = () => `${pathOf(stack)}[${position}]`
+    const path = () => `${pathOf(parent)}[${position}]`
     if (!Object.hasOwn(source, position)) refuse('a hole', path())
     if (!Object.prototype.propertyIsEnumerable.call(source, position)) refuse('a hidden element', path())
   }
-  const extra = Reflect.ownKeys(source).find(
-    key => typeof key === 'symbol' || (key !== 'length' && !/^(0|[1-9]\d*)$/.test(key)),
-  )
-  refuse(`an array with the extra property ${String(extra)}`, pathOf(stack))
+  const extra = all.find(key => typeof key === 'symbol' || (key !== 'length' && !/^(0|[1-9]\d*)$/.test(key)))
+  refuse(`an array with the extra property ${String(extra)}`, pathOf(parent))
 }
 
-function refuseHiddenKey(source: object, stack: readonly Frame[]): never {
+/** Whether all elements of a dense array are; asked one by one while that is cheaper than a list of keys. */
+function areEnumerable(source: readonly unknown[], length: number): boolean {
+  if (length > 2) return Object.keys(source).length === length
+  for (let position = 0; position < length; position += 1) {
+    if (!Object.prototype.propertyIsEnumerable.call(source, position)) return false
+  }
+  return true
+}
+
+function refuseHiddenKey(source: object, parent: Frame | null): never {
   const hidden = Reflect.ownKeys(source).find(key => !Object.prototype.propertyIsEnumerable.call(source, key))
   const symbol = Object.getOwnPropertySymbols(source)[0]
   const key = hidden ?? symbol
-  refuse(typeof key === 'symbol' ? `the symbol key ${String(key)}` : `the hidden key "${key}"`, pathOf(stack))
+  refuse(typeof key === 'symbol' ? `the symbol key ${String(key)}` : `the hidden key "${key}"`, pathOf(parent))
 }
 
 /** True for `Object.prototype` and `Array.prototype` of another realm (a frame, a worker's structured clone). */
@@ -208,26 +241,30 @@ function isNativePrototype(prototype: unknown, name: 'Object' | 'Array'): boolea
   return /^function (Object|Array)\(\)\s*\{\s*\[native code\]\s*\}$/.test(Function.prototype.toString.call(constructor))
 }
 
-function isAncestor(value: object, stack: readonly Frame[], ancestors: Set<object> | null): boolean {
-  if (ancestors !== null) return ancestors.has(value)
-  for (const each of stack) if (each.original === value) return true
+function isAncestor(value: object, frame: Frame): boolean {
+  for (let each: Frame | null = frame; each !== null; each = each.parent) if (each.original === value) return true
   return false
+}
+
+function originalsOf(frame: Frame): object[] {
+  const originals: object[] = []
+  for (let each: Frame | null = frame; each !== null; each = each.parent) originals.push(each.original)
+  return originals
 }
 
 function refuse(what: string, path: string): never {
   throw new SessionError('not-json', `Expected a value JSON can carry exactly; found ${what} at ${path}`, { path })
 }
 
-/** Path of the member that the last frame waits for: `$`, then one part for each frame. */
-function pathOf(stack: readonly Frame[]): string {
-  let path = '$'
-  for (const { keys, next } of stack) path += pathPart(keys, next)
-  return path
+/** Path of the member that `frame` is at: `$`, then one part for each frame. */
+function pathOf(frame: Frame | null): string {
+  let path = ''
+  for (let each = frame; each !== null; each = each.parent) path = pathPart(keyAt(each)) + path
+  return `$${path}`
 }
 
-function pathPart(keys: readonly string[] | null, next: number): string {
-  if (keys === null) return `[${next}]`
-  const key = keys[next] as string
+function pathPart(key: string | number): string {
+  if (typeof key === 'number') return `[${key}]`
   return /^[A-Za-z_$][\w$]*$/.test(key) ? `.${key}` : `[${JSON.stringify(key)}]`
 }
 

@@ -14,9 +14,6 @@ import { isKnownEventType, isSurfaceEventType } from './vocabulary.ts'
 /** Third argument of `append` for a surface type. */
 export type SurfaceIntent = { readonly surfaceOp: SurfaceOp; readonly sourceEventSeqs?: readonly SessionSeq[] }
 
-/** What an event is called before there is one. */
-type EventName = { readonly type: string; readonly seq: SessionSeq }
-
 /** What an intent adds to the envelope, snapshotted. */
 export type Placement = {
   readonly surfaceOp?: SurfaceOp
@@ -31,12 +28,11 @@ const APPEND_PLACEMENT: Placement = Object.freeze({ surfaceOp: 'append' })
  *
  * @throws {SessionError} `unknown-type`, `reserved-type`, `intent`, `not-json`.
  */
-export function admitIntent(type: unknown, intent: unknown, seq: SessionSeq): Placement {
-  const event = { type: String(type), seq }
-  if (typeof type !== 'string' || !isKnownEventType(type))
-    throw refusal('unknown-type', event, 'is not a known event type')
-  if (type === 'session/end-seed') throw refusal('reserved-type', event, 'is written by the session itself only')
-  return intent === undefined ? NO_PLACEMENT : readIntent(event, intent)
+export function admitIntent(type: string, intent: unknown, seq: SessionSeq): Placement {
+  if (!isKnownEventType(type)) throw refusal('unknown-type', { type: String(type), seq }, 'is not a known event type')
+  if (type === 'session/end-seed')
+    throw refusal('reserved-type', { type, seq }, 'is written by the session itself only')
+  return intent === undefined ? NO_PLACEMENT : readIntent(type, seq, intent)
 }
 
 /**
@@ -44,23 +40,24 @@ export function admitIntent(type: unknown, intent: unknown, seq: SessionSeq): Pl
  *
  * @throws {SessionError} `not-json`.
  */
-export function snapshotOf<Value>(value: Value, event: EventName, part: 'data' | 'intent'): Value {
+export function snapshotOf<Value>(value: Value, type: string, seq: SessionSeq, part: 'data' | 'intent'): Value {
   try {
     return snapshotJson(value)
   } catch (error) {
     if (!(error instanceof SessionError)) throw error
-    throw refusal('not-json', event, `has ${part} that does not fit. ${error.message}`, error.path, { cause: error })
+    const what = `has ${part} that does not fit. ${error.message}`
+    throw refusal('not-json', { type, seq }, what, error.path, { cause: error })
   }
 }
 
-function readIntent(event: EventName, intent: unknown): Placement {
+function readIntent(type: string, seq: SessionSeq, intent: unknown): Placement {
   const fail = (what: string): never => {
-    throw refusal('intent', event, `has an intent that ${what}`)
+    throw refusal('intent', { type, seq }, `has an intent that ${what}`)
   }
   if (typeof intent !== 'object' || intent === null) return fail('is not an object')
   const prototype: unknown = Object.getPrototypeOf(intent)
   if (prototype !== Object.prototype && prototype !== null) return fail('is not a plain object')
-  const surface = isSurfaceEventType(event.type)
+  const surface = isSurfaceEventType(type)
   let surfaceOp: unknown
   let sourceEventSeqs: unknown
   for (const key of plainKeys(intent) ?? fail('has a hidden key')) {
@@ -75,7 +72,7 @@ function readIntent(event: EventName, intent: unknown): Placement {
     ...(surfaceOp === undefined ? {} : { surfaceOp: surfaceOp as SurfaceOp }),
     ...(sourceEventSeqs === undefined ? {} : { sourceEventSeqs: sourceEventSeqs as SessionSeq[] }),
   }
-  return snapshotOf(placement, event, 'intent')
+  return snapshotOf(placement, type, seq, 'intent')
 }
 
 /**

@@ -68,7 +68,7 @@ export const requestFold: Fold<RequestState> = {
     if (event.type === 'request/context') return { ...state, context: event.data }
     return state
   },
-  toJSON: state => state as never,
+  toJSON: state => state,
   fromJSON: json => json as unknown as RequestState,
 }
 

@@ -235,7 +235,7 @@ export class Session {
   ): EventOf<Type> {
     const seq = SessionSeq(this.#events.length)
     const placement = admitIntent(type, rest[0], seq)
-    const snapshot = snapshotOf(data, { type, seq }, 'data')
+    const snapshot = snapshotOf(data, type, seq, 'data')
     if (this.#publishing) {
       throw refusal('reentrant', { type, seq }, 'was appended from inside a listener of the same session')
     }

@@ -90,7 +90,7 @@ export const turnsFold: Fold<TurnsState> = {
   version: 1,
   initial: () => turnsState(null, null, 0, 0, NO_CALLS),
   evolve: (state, { event }) => evolveTurns(state, event),
-  toJSON: state => state as never,
+  toJSON: state => state,
   fromJSON: json => json as unknown as TurnsState,
 }
 

@@ -177,7 +177,7 @@ class Host {
     const { session } = this.#session(id).live
     // What a page may append is decided by admission at run time, whatever its types said.
     const append = session.append.bind(session) as unknown as (...values: unknown[]) => { readonly seq: number }
-    return append(type, JSON.parse(data), ...(intent === null ? [] : [JSON.parse(intent)])).seq
+    return append(type, JSON.parse(data), ...(intent === null ? [] : [JSON.parse(intent) as unknown])).seq
   }
 
   async #readEvents(id: string, from: number, to: number): Promise<string> {
