@@ -146,7 +146,7 @@ function checkMembers(original: object, copy: Members, parent: Frame | null): bo
     else if (unfit(value) !== null && Object.hasOwn(copy, key)) checkScalar(value, key, parent)
   }
   const names = Object.getOwnPropertyNames(original)
-  if (count !== names.length || (count > 0 && names[count - 1] !== last)) {
+  if (count !== names.length || (count > 0 && !Object.hasOwn(copy, last))) {
     if (plainKeys(original) === null) refuseHiddenKey(original, parent)
   }
   return nested
