@@ -69,10 +69,11 @@ function copyTree(root: object): object {
     if (original !== null) {
       // Down: a container nobody has looked at yet.
       const copy = copyOf(original, parent)
-      if (checkMembers(original, copy, parent)) {
+      const first = checkMembers(original, copy, parent)
+      if (first !== -1) {
         const keys = Array.isArray(copy) ? null : Object.keys(copy)
         const depth: number = parent === null ? 1 : parent.depth + 1
-        parent = { parent, depth, original, copy, keys, next: -1 }
+        parent = { parent, depth, original, copy, keys, next: first - 1 }
         if (ancestors === null && depth > SCANNED_DEPTH) ancestors = new Set(originalsOf(parent))
         else ancestors?.add(original)
       } else {
@@ -122,17 +123,20 @@ const keyAt = ({ keys, next }: Frame): string | number => (keys === null ? next 
 const isContainer = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !(Object.isFrozen(value) && shared.has(value))
 
-/** Checks the scalar members of a copy and the keys of its original; true when it has members to walk. */
-function checkMembers(original: object, copy: Members, parent: Frame | null): boolean {
-  let nested = false
+/**
+ * Checks the scalar members of a copy and the keys of its original. Returns the position of the first member that has
+ * to be walked, −1 when none has.
+ */
+function checkMembers(original: object, copy: Members, parent: Frame | null): number {
+  let first = -1
   if (Array.isArray(copy)) {
     for (let position = 0; position < copy.length; position += 1) {
       const value: unknown = copy[position]
       if (typeof value === 'string') continue
-      if (isContainer(value)) nested = true
-      else checkScalar(value, position, parent)
+      if (!isContainer(value)) checkScalar(value, position, parent)
+      else if (first === -1) first = position
     }
-    return nested
+    return first
   }
   let count = 0
   let last = ''
@@ -142,14 +146,17 @@ function checkMembers(original: object, copy: Members, parent: Frame | null): bo
     count += 1
     last = key
     if (typeof value === 'string') continue
-    if (isContainer(value)) nested = true
-    else if (unfit(value) !== null && Object.hasOwn(copy, key)) checkScalar(value, key, parent)
+    if (isContainer(value)) {
+      if (first === -1) first = count - 1
+    } else if (unfit(value) !== null && Object.hasOwn(copy, key)) {
+      checkScalar(value, key, parent)
+    }
   }
   const names = Object.getOwnPropertyNames(original)
   if (count !== names.length || (count > 0 && !Object.hasOwn(copy, last))) {
     if (plainKeys(original) === null) refuseHiddenKey(original, parent)
   }
-  return nested
+  return first
 }
 
 function checkScalar(value: unknown, key: string | number, parent: Frame | null): void {
