@@ -9,9 +9,9 @@ const system =
   'You are the agent of the Palimpsest demo page. You can search and write notes that are kept in the browser, and ' +
   'switch the page between dark and light. Answer briefly and say what you did.'
 
-serve({
+serve<ProviderConfig>({
   agent: ({ config }) => {
-    const { baseURL, apiKey, model } = config as ProviderConfig
+    const { baseURL, apiKey, model } = config
     const contextWindow = contextWindows.get(model)
     const provider = createOpenAICompatible({
       name: 'demo',

@@ -14,15 +14,18 @@ import { OpenSession, type Watcher } from './open-session.ts'
 import { pageTool } from './page-tools.ts'
 import type { Attachment, ConnectMessage, FeedMessage, HostCommands } from './protocol.ts'
 
-export type AgentFactory = (context: {
-  /** What the page passed to `connect()` or `configure()`; null before it did. Keys in it never leave memory. */
-  readonly config: unknown
+export type AgentFactory<Config = unknown> = (context: {
+  /**
+   * What the page passed to `connect()` or `configure()`, null when it passed nothing. It is not checked against
+   * `Config`: page and worker are one application. Keys in it never leave memory.
+   */
+  readonly config: Config
   readonly sessionId: string
 }) => AgentSetup
 
-export type ServeOptions = {
+export type ServeOptions<Config = unknown> = {
   /** Makes what an agent works with; called at the start of each turn. What it throws refuses the prompt. */
-  readonly agent: AgentFactory
+  readonly agent: AgentFactory<Config>
   /** Default: IndexedDB, database `palimpsest`. */
   readonly storage?: SessionStorage
   /** Default: Web Locks where there are any. */
@@ -42,8 +45,8 @@ type Endpoint = MessagePort | DedicatedWorkerGlobalScope | SharedWorkerGlobalSco
  * Serves pages from a worker: call it once, at the top level of the worker's script. `endpoint` is the worker's scope by
  * default; a MessagePort serves one page in the same realm.
  */
-export function serve(options: ServeOptions, endpoint: Endpoint = globalThis as never): void {
-  const host = new Host(options)
+export function serve<Config = unknown>(options: ServeOptions<Config>, endpoint: Endpoint = globalThis as never): void {
+  const host = new Host(options as ServeOptions)
   const listen = (port: Pick<MessagePort, 'addEventListener'>) => {
     port.addEventListener('message', event => {
       const message = (event as MessageEvent<unknown>).data
