@@ -43,9 +43,9 @@ export async function putNote(note: Note): Promise<void> {
   await (await open()).put('notes', note)
 }
 
-/** Notes that contain one of the words of `query`, best match first. */
+/** Notes that contain one of the words of `query`, in the singular or plural, best match first. */
 export async function findNotes(query: string): Promise<readonly Note[]> {
-  const words = query.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []
+  const words = (query.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []).map(word => word.replace(/(?<=.{2})s$/, ''))
   const scored = (await listNotes()).map(note => {
     const text = `${note.title} ${note.text}`.toLowerCase()
     return { note, score: words.filter(word => text.includes(word)).length }
