@@ -21,11 +21,12 @@ export function follow(session: ClientSession, sink: FeedSink, onError: (error: 
         false,
       )
     else if (update.kind === 'frames') sink.frames(update.frames)
-    else if (update.kind === 'status') sink.status(update.status)
   }
   const { length, frames } = { length: session.length, frames: [...session.frames] }
   const unsubscribe = session.subscribe(update => {
-    if (waiting === null) apply(update)
+    // The state is not part of the order: what was true before the history was read is not said after it.
+    if (update.kind === 'status') sink.status(update.status)
+    else if (waiting === null) apply(update)
     else waiting.push(update)
   })
 

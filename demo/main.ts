@@ -6,6 +6,7 @@ import { initialConfig } from './config.ts'
 import { Conversation } from './conversation.ts'
 import { addressedSession, Desk, goTo } from './desk.ts'
 import { byId } from './dom.ts'
+import { newId } from './new-id.ts'
 import { initNotesPanel } from './notes-panel.ts'
 import { initProviderForm } from './provider-form.ts'
 import { initSelection } from './selection.ts'
@@ -13,12 +14,20 @@ import { SessionsPanel, titleFrom } from './sessions-panel.ts'
 import { shortenLongest } from './shorten.ts'
 import { initTestHook } from './test-hook.ts'
 import { initTheme, setThemeTool } from './theme.ts'
+import { UnsavedNotice } from './unsaved-notice.ts'
 import { initViews } from './views.ts'
 import { errorFacts } from './words.ts'
 
 const config = initialConfig(location)
 const worker = new Worker(new URL('./agent.worker.ts', import.meta.url), { type: 'module' })
-const palimpsest = connect(worker, { config, tools: [setThemeTool], onLost: error => conversation.lost(error) })
+const palimpsest = connect(worker, {
+  config,
+  tools: [setThemeTool],
+  onLost: error => {
+    conversation.lost(error)
+    desk.lost()
+  },
+})
 
 /** Resolves once the prompt is taken; rejects with why it was not. */
 async function send(text: string): Promise<void> {
@@ -43,7 +52,8 @@ async function name(id: string, prompt: string): Promise<void> {
 async function remove(id: string): Promise<void> {
   await palimpsest.sessions.delete(id)
   tellChange('sessions')
-  if (desk.id === id) goTo(crypto.randomUUID())
+  if (desk.id === id) goTo(newId())
+  desk.leaveAgain()
 }
 
 const composer = new Composer({ send, stop: () => void desk.session?.cancel().catch(() => undefined) })
@@ -60,15 +70,19 @@ const conversation = new Conversation({
   turnEnded: () => sessions.refresh(),
 })
 const sessions = new SessionsPanel({ list: () => palimpsest.sessions.list(), open: goTo, remove })
-const desk = new Desk(palimpsest, state => {
-  conversation.show(state)
-  sessions.mark(state.id)
+const unsaved = new UnsavedNotice({ titleOf: id => sessions.titleOf(id), open: goTo })
+const desk = new Desk(palimpsest, {
+  state: state => {
+    conversation.show(state)
+    sessions.mark(state.id)
+  },
+  unsaved: left => unsaved.show(left),
 })
 
 function openAddressed(): void {
   let id = addressedSession()
   if (id === null) {
-    id = crypto.randomUUID()
+    id = newId()
     history.replaceState(null, '', `#session=${id}`)
   }
   composer.show(id)

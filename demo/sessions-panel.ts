@@ -2,6 +2,7 @@
 import type { SessionSummary } from 'palimpsest'
 import { wellFormedText } from 'palimpsest/core'
 import { byId, counted, h } from './dom.ts'
+import { newId } from './new-id.ts'
 import { errorFacts } from './words.ts'
 
 const MAX_TITLE = 40
@@ -16,18 +17,25 @@ export class SessionsPanel {
   readonly #list: HTMLElement = byId('sessions')
   readonly #actions: SessionsActions
   #current: string | null = null
+  #known: readonly SessionSummary[] = []
   #drawn = ''
   #latest = 0
 
   constructor(actions: SessionsActions) {
     this.#actions = actions
-    byId('new-session').addEventListener('click', () => actions.open(crypto.randomUUID()))
+    byId('new-session').addEventListener('click', () => actions.open(newId()))
   }
 
   /** Marks the session that is on the page. */
   mark(id: string): void {
     this.#current = id
     this.refresh()
+  }
+
+  /** Title of a session, as far as it was listed. */
+  titleOf(id: string): string {
+    const known = this.#known.find(each => each.id === id)
+    return known === undefined ? 'Untitled' : titleOf(known)
   }
 
   /** Reads the list again. */
@@ -42,6 +50,7 @@ export class SessionsPanel {
   }
 
   #render(sessions: readonly SessionSummary[]): void {
+    this.#known = sessions
     const current = sessions.find(each => each.id === this.#current)
     const title = current === undefined ? 'New session' : titleOf(current)
     byId('conversation-title').textContent = title

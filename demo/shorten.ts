@@ -1,6 +1,7 @@
 /** Rewriting what the model reads: the longest message by its beginning. The log keeps the message itself. */
 import type { ClientSession } from 'palimpsest'
 import { MessageId, type UserMessage, wellFormedText } from 'palimpsest/core'
+import { newId } from './new-id.ts'
 import { contentText } from './tool-card.ts'
 
 const KEPT = 1_500
@@ -15,7 +16,7 @@ export async function shortenLongest(session: ClientSession): Promise<void> {
   if (left <= 0) return
   const text = `${wellFormedText(longest.text.slice(0, KEPT))}\n[… ${left} more characters, left out for the model]`
   const message: UserMessage = {
-    id: MessageId(crypto.randomUUID()),
+    id: MessageId(newId()),
     role: 'user',
     content: [{ type: 'text', text }],
     source: { kind: 'plugin', plugin: 'shortened' },

@@ -13,31 +13,44 @@ const PATIENCE = 400
 
 export class StatusLine {
   readonly #element: HTMLElement
+  /** Runs from the moment a write is under way, however often the situation changes meanwhile. */
   #timer: ReturnType<typeof setTimeout> | undefined
+  #isSlow = false
+  #situation: Situation = { kind: 'opening' }
 
   constructor(element: HTMLElement) {
     this.#element = element
   }
 
   show(situation: Situation): void {
-    clearTimeout(this.#timer)
-    const text = sentence(situation)
-    // Saving is quick: words that would only flash are not shown.
-    const saves = situation.kind === 'open' && situation.status.storage.state === 'writing'
-    if (saves) this.#set(sentence(settled(situation)))
-    if (saves) this.#timer = setTimeout(() => this.#set(text), PATIENCE)
-    else this.#set(text)
+    this.#situation = situation
+    if (isSaving(situation)) {
+      this.#timer ??= setTimeout(() => {
+        this.#isSlow = true
+        this.#draw()
+      }, PATIENCE)
+    } else {
+      clearTimeout(this.#timer)
+      this.#timer = undefined
+      this.#isSlow = false
+    }
+    this.#draw()
     this.#element.classList.toggle('trouble', isTrouble(situation))
   }
 
-  #set(text: string): void {
+  #draw(): void {
+    // Saving is quick: words that would only flash are not shown.
+    const isBrief = isSaving(this.#situation) && !this.#isSlow
+    const text = sentence(this.#situation, isBrief)
     if (this.#element.textContent !== text) this.#element.textContent = text
   }
 }
 
-function settled(situation: Situation & { kind: 'open' }): Situation {
-  const { status } = situation
-  return { ...situation, status: { ...status, storage: { ...status.storage, state: 'idle', unsaved: 0 } } }
+/** A write is under way, and none has failed before it. */
+function isSaving(situation: Situation): boolean {
+  if (situation.kind !== 'open') return false
+  const { state, lastError } = situation.status.storage
+  return state === 'writing' && lastError === null
 }
 
 function isTrouble(situation: Situation): boolean {
@@ -46,7 +59,8 @@ function isTrouble(situation: Situation): boolean {
   return lastError !== null || state === 'lost'
 }
 
-function sentence(situation: Situation): string {
+/** `isBrief` leaves out what is said about the storage. */
+function sentence(situation: Situation, isBrief: boolean): string {
   switch (situation.kind) {
     case 'opening':
       return 'Opening the session'
@@ -55,7 +69,7 @@ function sentence(situation: Situation): string {
     case 'lost':
       return `Worker lost: reload to go on. What was saved is safe. (${errorFacts(situation.error).code})`
     case 'open':
-      return `${agentWords(situation.status.agent)} · ${storageWords(situation)}`
+      return [agentWords(situation.status.agent), ...(isBrief ? [] : [storageWords(situation)])].join(' · ')
   }
 }
 
@@ -72,10 +86,13 @@ function agentWords(agent: SessionStatus['agent']): string {
   }
 }
 
+/** Says "saved" only when that is true: nothing is unsaved and nothing is being written. */
 function storageWords({ status, isEmpty }: Situation & { kind: 'open' }): string {
   const { kind, state, unsaved, lastError } = status.storage
-  const words = unsaved === 0 ? (isEmpty ? 'nothing to save yet' : 'saved') : `${unsaved} unsaved`
-  if (state === 'lost') return `${words}: another tab writes this session now. Reload to follow it.`
-  if (lastError !== null) return `storage trouble, ${words}: ${lastError.message}`
+  const count = unsaved === 0 ? [] : [`${unsaved} unsaved`]
+  if (state === 'lost') return [...count, 'another tab writes this session now. Reload to follow it.'].join(': ')
+  if (lastError !== null) return `${['storage trouble', ...count].join(', ')}: ${lastError.message}`
+  if (state !== 'idle' || unsaved > 0) return ['saving', ...count].join(', ')
+  const words = isEmpty ? 'nothing to save yet' : 'saved'
   return kind === 'memory' ? `${words}, in memory only` : words
 }

@@ -86,13 +86,22 @@ export function refusalWords(error: unknown): string {
       return 'An answer is on its way. Wait for it or stop it first; your draft is kept.'
     case 'lost':
     case 'unresponsive':
-    case 'closed':
     case 'start-failed':
     case 'start-timeout':
       return 'The agent’s worker is gone. Reload to go on; your draft is kept.'
+    case 'closed':
+      return 'This session was closed or deleted, so nothing was sent. Reload or start a new session; your draft is kept.'
     default:
       return `The message was not sent: ${message} Your draft is kept.`
   }
+}
+
+/** What became of a session that was left and could not be saved. `isKept`: it is still open in the worker. */
+export function unsavedWords(title: string, error: unknown, isKept: boolean): string {
+  const { code, message } = errorFacts(error)
+  if (!isKept) return `“${title}” is written by another tab now; what this tab had not saved is not in it.`
+  const why = code === 'quota-exceeded' ? 'the browser’s storage is full.' : message.replace(/[^.!?…]$/, '$&.')
+  return `“${title}” could not be saved: ${why} It is kept in memory; free some space, then open it again.`
 }
 
 /** Why a session cannot be shown. */

@@ -17,7 +17,10 @@ export type WireMessage = Record<string, unknown>
 
 /** What the page offers to tests at `?e2e`. */
 export type TestHook = {
+  readonly palimpsest: { readonly sessions: { readonly delete: (id: string) => Promise<void> } }
   readonly session: () => {
+    readonly length: number
+    readonly append: (type: 'user/message', message: Message, intent: { surfaceOp: 'append' }) => Promise<unknown>
     readonly deriveMessages: () => Promise<Message[]>
     readonly readSurface: () => Promise<{ readonly seq: number; readonly message: Message | null }[]>
   } | null
@@ -36,7 +39,12 @@ export type Block = {
   readonly toolCallId?: string
   readonly content?: readonly Block[]
 }
-export type Message = { readonly id: string; readonly role: string; readonly content: readonly Block[] }
+export type Message = {
+  readonly id: string
+  readonly role: string
+  readonly content: readonly Block[]
+  readonly source?: object
+}
 
 declare global {
   interface Window {
@@ -94,7 +102,7 @@ export class Demo {
     await this.ended(before + 1)
   }
 
-  /** Waits until so many turns have ended and everything is stored. */
+  /** Waits until so many turns have ended and everything is stored: the page says "saved" only when it is. */
   async ended(count: number): Promise<void> {
     await expect(this.turnEnds).toHaveCount(count, { timeout: 20_000 })
     await expect(this.status).toHaveText('Idle · saved')

@@ -246,6 +246,14 @@ describe('stream parts', () => {
     expect(await failureOf(...say('x'), new TypeError('network error'))).toBe('TRANSPORT')
   })
 
+  it('A9 an answer with a part that could not be read is a failure, and no tool of it runs', async () => {
+    const torn = { type: 'error', error: Object.assign(new SyntaxError('no JSON'), { name: 'AI_JSONParseError' }) }
+    expect(await failureOf(...say('Do '), torn, ...say('delete it.'), stop)).toBe('TRANSPORT')
+    expect(await failureOf(torn, callPart('c', '{"size":1}', 'rm'), finishV3('tool-calls'))).toBe('TRANSPORT')
+    const unknown = { type: 'error', error: Object.assign(new TypeError('what?'), { name: 'AI_TypeValidationError' }) }
+    expect(await failureOf(unknown, ...say('fine'), stop)).toBe('stop')
+  })
+
   it('A9 parts of spec v4 it has no use for change nothing', async () => {
     const { blocks, finish } = await assembled(
       [

@@ -27,6 +27,8 @@ export function partMapping(failureOf: (error: unknown) => LlmFailure): PartMapp
   /** Calls the provider makes itself; they and their results are not for the loop. */
   const foreignCalls = new Set<string>()
   let error: LlmFailure | null = null
+  /** A piece of the answer is missing from what came. */
+  let isTorn = false
   let finished = false
 
   const finish = (reason: FinishReason): void => {
@@ -81,6 +83,8 @@ export function partMapping(failureOf: (error: unknown) => LlmFailure): PartMapp
     else if (kind === 'error' || (kind !== 'stop' && kind !== 'tool-calls' && gaveUp.test(raw))) {
       fail(error ?? failed('SERVER', `The provider stopped the answer: ${raw.slice(0, 80) || 'error'}.`))
     }
+    // An event nobody knows may be passed over; one that could not be read was a part of the answer.
+    else if (isTorn) fail(failed('TRANSPORT', 'A part of the answer could not be read, so none of it was used.'))
     // Half a call must not run, nor be taken for an answer.
     else if (kind === 'interrupted' || isInCall) fail(error ?? brokenOff)
     // What came decides, not its label: some providers say stop after a call, or tool-calls without one.
@@ -97,8 +101,10 @@ export function partMapping(failureOf: (error: unknown) => LlmFailure): PartMapp
     else if (type === 'tool-input-start') readCall(id, part, false)
     else if (type === 'tool-input-delta') readInput(id, part)
     else if (type === 'tool-call') readCall(textField(part, 'toolCallId'), part, true)
-    else if (type === 'error') error = failureOf(fieldOf(part, 'error'))
-    else if (type === 'finish') readFinish(part)
+    else if (type === 'error') {
+      error = failureOf(fieldOf(part, 'error'))
+      isTorn ||= /JSONParse/.test(textField(fieldOf(part, 'error'), 'name'))
+    } else if (type === 'finish') readFinish(part)
   }
 
   const take = (): readonly StreamChunk[] => {

@@ -1,7 +1,7 @@
 /** Tool calls: order, write-ahead, arguments, results, cancels. */
 import { describe, expect, it } from 'vitest'
 import type { EventOf, SessionEvent } from '../core/events.ts'
-import { jsonText } from '../core/json.ts'
+import { jsonText, type JsonValue } from '../core/json.ts'
 import { agentKit, observedStorage, settled, tool, typesOf } from '../testing/agent-kit.ts'
 import { scriptedModel } from '../testing/scripted-model.ts'
 import { defineTool, type StandardSchema, type Tool, type ToolContext } from './tool.ts'
@@ -333,5 +333,16 @@ describe('cancel during tools', () => {
     expect(await kit.agent.send({ text: 'go' }).done).toMatchObject({ kind: 'aborted', reason: { reason: 'enough' } })
     expect(model.requests).toHaveLength(1)
     expect(resultsOf(await kit.stored())).toHaveLength(1)
+  })
+})
+
+describe('a result of any depth', () => {
+  it('[A6] is shown to the model as text', async () => {
+    let deep: JsonValue = 'core'
+    for (let depth = 0; depth < 50_000; depth += 1) deep = [deep]
+    const { events } = await runCalls([{ name: 'deep' }], [tool('deep', () => deep)])
+    const [[text, code] = []] = shown(events)
+    expect(code).toBeUndefined()
+    expect(text).toBe(`${'['.repeat(50_000)}"core"${']'.repeat(50_000)}`)
   })
 })

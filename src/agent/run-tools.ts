@@ -2,7 +2,7 @@
 import type { ContentBlock, ToolCallBlock, ToolError, ToolResultMessage } from '../core/events.ts'
 import { SessionError } from '../core/errors.ts'
 import { MessageId, type SessionSeq } from '../core/ids.ts'
-import { snapshotJson } from '../core/json.ts'
+import { jsonText, snapshotJson } from '../core/json.ts'
 import { wellFormedText } from '../core/request-messages.ts'
 import type { Session } from '../core/session.ts'
 import { isBlankText } from '../core/stream.ts'
@@ -140,7 +140,7 @@ function contentOf(output: ToolOutput): readonly ContentBlock[] {
       .filter(block => !isBlankText(block))
       .map(wellFormedBlock)
   }
-  const text = typeof output === 'string' ? output : JSON.stringify(snapshotJson(output))
+  const text = typeof output === 'string' ? output : jsonText(snapshotJson(output))
   const block: ContentBlock = { type: 'text', text: wellFormedText(text) }
   return isBlankText(block) ? [] : [block]
 }

@@ -1006,3 +1006,13 @@ describe('laws', () => {
     expect(loopLog([1, 1, 1, 1, 1, 1, 1]).drafts).toContainEqual(stepEnd(1, 1))
   })
 })
+
+describe('the largest numbers', () => {
+  it('[L2] refuses a turn nothing could follow', () => {
+    const session = Session.create({ id: 's', now: () => 1 })
+    expect(() => session.append('turn/start', { turn: Number.MAX_SAFE_INTEGER })).toThrow(
+      expect.objectContaining({ code: 'payload', path: '$.turn' }),
+    )
+    session.append('turn/start', { turn: Number.MAX_SAFE_INTEGER - 1 })
+  })
+})

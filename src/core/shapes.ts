@@ -75,7 +75,8 @@ const string = (path: string, value: unknown): Problem => (typeof value === 'str
 const flag = (path: string, value: unknown): Problem =>
   value === undefined || value === true ? null : [path, 'true or nothing']
 const number = (path: string, value: unknown): Problem =>
-  isSafeNonNegativeInteger(value) ? null : [path, 'a safe integer of at least 0']
+  // Not the largest either: whoever counts on from it would leave the safe integers.
+  isSafeNonNegativeInteger(value) && value < Number.MAX_SAFE_INTEGER ? null : [path, 'a safe integer of at least 0']
 const kind = (path: string, value: unknown): Problem =>
   isRecord(value) ? text(`${path}.kind`, value['kind']) : [path, 'an object']
 const place = ({ turn, step }: Shape): Problem => number('.turn', turn) ?? number('.step', step)

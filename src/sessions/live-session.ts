@@ -5,7 +5,7 @@ import type { Committed } from '../core/fold.ts'
 import { SessionSeq } from '../core/ids.ts'
 import { jsonText } from '../core/json.ts'
 import type { Session } from '../core/session.ts'
-import type { SessionStorage } from '../storage/storage.ts'
+import { type SessionStorage, StorageError } from '../storage/storage.ts'
 import type { WriteBehind, WriteBehindStatus } from '../storage/write-behind.ts'
 import type { Release } from './lease.ts'
 
@@ -114,8 +114,20 @@ export class LiveSession {
   }
 
   #publish(committed: Committed): void {
-    const text = jsonText(committed.event)
-    this.#parts.writer.enqueue(committed.event.seq, text)
+    const { writer } = this.#parts
+    const { event } = committed
+    let text: string
+    try {
+      text = jsonText(event)
+      writer.enqueue(event.seq, text)
+    } catch (error) {
+      // It is committed and cannot be stored, so nothing after it may be: flush and close say so from now on.
+      const message = `Event ${event.seq} of session ${this.session.id} cannot be stored`
+      writer.stop(
+        new StorageError('invalid-batch', message, { sessionId: this.session.id, seq: event.seq }, { cause: error }),
+      )
+      throw error
+    }
     for (const listener of [...this.#listeners]) listener({ ...committed, text })
   }
 }

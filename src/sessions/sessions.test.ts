@@ -1,5 +1,5 @@
 /** All sessions of a storage: who may write, what a list shows, what a failed write leaves. */
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { user } from '../core/builders.ts'
 import type { SessionEvent } from '../core/events.ts'
 import { SessionId } from '../core/ids.ts'
@@ -369,5 +369,25 @@ describe('leases', () => {
     say(await sessions.open(a), 'x')
     await sessions.closeAll()
     expect(await sessions.list()).toMatchObject([{ id: 'a', eventCount: 1 }])
+  })
+})
+
+describe('an event that has no text to store', () => {
+  it('W6 stops the storing, so that flush and close say so and nothing is stored without it', async () => {
+    const { sessions, storage, make } = house()
+    const live = await sessions.open(a)
+    say(live, 'one')
+    await live.flush()
+    const text = vi.spyOn(JSON, 'stringify').mockImplementationOnce(() => {
+      throw new TypeError('Invalid string length')
+    })
+    say(live, 'two')
+    text.mockRestore()
+    say(live, 'three')
+    expect(live.session.length).toBe(3)
+    await expect(live.flush()).rejects.toMatchObject({ code: 'invalid-batch', seq: 1 })
+    await expect(sessions.close(a)).rejects.toMatchObject({ code: 'invalid-batch' })
+    expect((await storage.get(a))?.nextSeq).toBe(1)
+    expect((await make().open(a)).session.deriveMessages()).toHaveLength(1)
   })
 })

@@ -1,5 +1,6 @@
 /** Session logs in this realm's memory: for tests, previews, and where the platform offers no storage. */
 import type { LogId, SessionId, SessionSeq } from '../core/ids.ts'
+import { randomId } from './random-id.ts'
 import { fitSegments, planRead } from './segments.ts'
 import {
   type AppendBatch,
@@ -24,13 +25,10 @@ export function memoryStorage(): SessionStorage {
   return new MemoryStorage()
 }
 
-/** Memory storages of this realm so far: each is a home of its own. */
-let count = 0
-
 /** Each method is one synchronous step, which makes it atomic. Records are cloned on the way in and out. */
 class MemoryStorage implements SessionStorage {
   readonly kind = 'memory'
-  readonly name = `memory-${(count += 1)}`
+  readonly name: string = randomId()
   readonly #records = new Map<SessionId, SessionRecord>()
   readonly #logs = new Map<LogId, Segment[]>()
   #closed = false

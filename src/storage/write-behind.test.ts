@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { SessionSeq } from '../core/ids.ts'
+import { StorageError } from './storage.ts'
 import { newSession } from './conformance-kit.ts'
 import { WriteBehind } from './write-behind.ts'
 import { A, settle, stored, textOf, upTo, writer } from './write-behind-kit.ts'
@@ -358,5 +359,36 @@ describe('WriteBehind after failures', () => {
     await faulty.inner.append({ id: A, logId, epoch: 1, segment, durability: 'relaxed', time: 1 })
     await expect(writes.flush()).rejects.toMatchObject({ code: 'seq-conflict' })
     expect(writes.unsaved()).toEqual([{ seq: 1, text: textOf(1) }])
+  })
+})
+
+describe('WriteBehind.stop', () => {
+  const unstorable = new StorageError('invalid-batch', 'no text')
+
+  it('W6 makes flush reject from then on, also one that is under way, and keeps what was enqueued', async () => {
+    const { faulty, writes, append } = writer()
+    append(1)
+    await writes.flush()
+    faulty.hold()
+    append(1)
+    const flushing = expect(writes.flush()).rejects.toBe(unstorable)
+    await settle()
+    writes.stop(unstorable)
+    append(1)
+    await faulty.release()
+    await flushing
+    await expect(writes.flush()).rejects.toBe(unstorable)
+    expect(writes.status).toMatchObject({ state: 'lost', unsaved: 1, lastError: unstorable })
+    expect(await stored(faulty)).toEqual(upTo(2))
+  })
+
+  it('W3 a session that was deleted under its writer is lost, not tried for ever', async () => {
+    const { faulty, writes, append } = writer()
+    append(1)
+    await writes.flush()
+    await faulty.inner.delete(A)
+    append(1)
+    await expect(writes.flush()).rejects.toMatchObject({ code: 'not-found' })
+    expect(writes.status).toMatchObject({ state: 'lost', unsaved: 1 })
   })
 })

@@ -91,6 +91,16 @@ export class WriteBehind {
     return { unsaved: this.#queue.length, lastError: this.#lastError, state }
   }
 
+  /**
+   * Gives the writing up: what was enqueued stays unsaved, and `flush` rejects with `error` from now on. For an event
+   * that has no text to store: what comes after it must not be stored without it.
+   */
+  stop(error: StorageError): void {
+    this.#lost ??= error
+    this.#lastError = error
+    if (!this.#writing) this.#report()
+  }
+
   /** Events not known to be stored, in order; still there when the writer is lost. */
   unsaved(): readonly UnsavedEvent[] {
     return [...this.#queue]
@@ -148,16 +158,17 @@ export class WriteBehind {
       // Taken before the write: a flush that joins while it runs is not answered by its failure.
       const flush = this.#flush
       error = await this.#write(flush ? 'strict' : 'relaxed')
-      this.#lastError = error
-      if (error && PERMANENT.has(error.code)) this.#lost = error
+      if (error && this.#isPermanent(error)) this.#lost ??= error
       else if (error && flush === this.#flush) this.#paused = true
+      this.#lastError = this.#lost ?? error
       if (this.#hasWork()) this.#report()
     }
     // From here to the end is one job, so no event can slip between the last look at the queue and the answer.
     this.#writing = false
     const flush = this.#flush
     this.#flush = null
-    if (error) flush?.reject(error)
+    const failed = this.#lost ?? error
+    if (failed) flush?.reject(failed)
     else flush?.resolve()
     this.#report()
   }
@@ -180,7 +191,7 @@ export class WriteBehind {
       return null
     } catch (thrown) {
       const error = toStorageError(thrown, `append to session ${this.#options.id}`, { sessionId: this.#options.id })
-      if (!PERMANENT.has(error.code)) {
+      if (!this.#isPermanent(error)) {
         this.#doubtful = true
         return error
       }
@@ -207,6 +218,11 @@ export class WriteBehind {
       // Not settled yet: the events stay, and the next try is refused and looks again.
       return toStorageError(thrown, `look at session ${id} after a refused write`, { sessionId: id })
     }
+  }
+
+  /** A session that was stored and is not any more was deleted, by somebody or with all of the site's data. */
+  #isPermanent({ code }: StorageError): boolean {
+    return PERMANENT.has(code) || (code === 'not-found' && this.#create === undefined)
   }
 
   /** Nobody else has claimed the session, nor created one of the same name. */

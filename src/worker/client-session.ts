@@ -1,13 +1,14 @@
 /** A session as the page sees it: applies what the worker decided, and asks the worker for everything else. */
 import type { AssistantStreamFrame } from '../agent/frames.ts'
 import type { Message, SessionEvent, TurnEndReason } from '../core/events.ts'
+import type { PalimpsestError } from '../core/errors.ts'
 import type { Committed } from '../core/fold.ts'
 import type { SessionSeq } from '../core/ids.ts'
 import { jsonText, snapshotJson } from '../core/json.ts'
 import type { AppendableEventType, IntentArguments } from '../core/session.ts'
 import type { EventData, EventOf } from '../core/events.ts'
 import { applySurfaceChange, type SurfaceState } from '../core/surface.ts'
-import type { WorkerError } from './errors.ts'
+import { WorkerError } from './errors.ts'
 import type { Link } from './link.ts'
 import type { Attachment, FeedItem, SessionStatus } from './protocol.ts'
 
@@ -16,8 +17,8 @@ export type SessionUpdate =
   | { readonly kind: 'committed'; readonly entries: readonly Committed[] }
   | { readonly kind: 'frames'; readonly frames: readonly AssistantStreamFrame[] }
   | { readonly kind: 'status'; readonly status: SessionStatus }
-  /** The connection is gone; the session does not change any more. */
-  | { readonly kind: 'ended'; readonly error: WorkerError }
+  /** The session is closed, deleted, or its worker is gone: it does not change any more. */
+  | { readonly kind: 'ended'; readonly error: PalimpsestError }
 
 export type SessionUpdateListener = (update: SessionUpdate) => void
 
@@ -52,7 +53,7 @@ export class ClientTurn {
   }
 }
 
-type Waiter<Value> = { readonly resolve: (value: Value) => void; readonly reject: (error: WorkerError) => void }
+type Waiter<Value> = { readonly resolve: (value: Value) => void; readonly reject: (error: PalimpsestError) => void }
 
 /** How many ends of turns are kept for a caller whose `send` is answered after them. */
 const KEPT_TURN_ENDS = 16
@@ -81,7 +82,7 @@ export class ClientSession {
     this.#surface = { ...attachment.surface, nodes: [...attachment.surface.nodes] as SessionSeq[] }
     this.#nextSeq = attachment.nextSeq
     this.#status = attachment.status
-    this.#frames = [...attachment.frames]
+    this.#frames = JSON.parse(attachment.frames) as AssistantStreamFrame[]
   }
 
   /** Number of events this page knows to be committed. */
@@ -144,7 +145,13 @@ export class ClientSession {
     from?: number
     to?: number
   } = {}): AsyncGenerator<SessionEvent> {
-    for (let start = from; start < to; start += PAGE) yield* await this.#readPage(start, Math.min(to, start + PAGE))
+    let start = from
+    while (start < to) {
+      const page = await this.#readPage(start, Math.min(to, start + PAGE))
+      if (page.length === 0) return
+      yield* page
+      start += page.length
+    }
   }
 
   /** The messages the next request would be built from. */
@@ -187,10 +194,10 @@ export class ClientSession {
     for (const item of items) {
       switch (item.kind) {
         case 'batch':
-          this.#applyBatch(JSON.parse(item.events) as SessionEvent[], item.changes)
+          this.#applyBatch(item.firstSeq, JSON.parse(item.events) as SessionEvent[], item.changes)
           break
         case 'frames':
-          this.#applyFrames(item.frames)
+          this.#applyFrames(JSON.parse(item.frames) as AssistantStreamFrame[])
           break
         case 'status':
           this.#status = item.status
@@ -200,7 +207,7 @@ export class ClientSession {
   }
 
   /** The connection is gone. @internal */
-  end(error: WorkerError): void {
+  end(error: PalimpsestError): void {
     for (const waiter of [...this.#turns.values(), ...this.#seqs.map(each => each.waiter)]) waiter.reject(error)
     this.#turns.clear()
     this.#seqs.length = 0
@@ -208,11 +215,17 @@ export class ClientSession {
     this.#listeners.clear()
   }
 
-  #applyBatch(events: readonly SessionEvent[], changes: readonly Committed['surfaceChange'][]): void {
-    const entries: Committed[] = events.map((event, index) => ({
-      event,
-      surfaceChange: changes[index] ?? { kind: 'none' },
-    }))
+  #applyBatch(firstSeq: number, events: readonly SessionEvent[], changes: readonly Committed['surfaceChange'][]): void {
+    // What was on its way when this page attached is part of the attachment already.
+    const known = this.#nextSeq - firstSeq
+    if (known < 0) {
+      const message = `Session ${this.id}: expected events from seq ${this.#nextSeq}; found ${firstSeq}. Open it again.`
+      throw new WorkerError('internal', message, { sessionId: this.id, expected: this.#nextSeq, actual: firstSeq })
+    }
+    const entries: Committed[] = events
+      .map((event, index) => ({ event, surfaceChange: changes[index] ?? ({ kind: 'none' } as const) }))
+      .slice(known)
+    if (entries.length === 0) return
     for (const { event, surfaceChange } of entries) {
       applySurfaceChange(this.#surface, surfaceChange)
       this.#nextSeq = event.seq + 1
@@ -266,8 +279,7 @@ export class ClientSession {
   }
 
   #waiting<Value>(add: (waiter: Waiter<Value>) => void): Promise<Value> {
-    const { ended } = this.#link
-    if (ended !== null) return Promise.reject(ended)
-    return new Promise((resolve, reject) => add({ resolve, reject }))
+    // Through the link, which watches over the worker while somebody waits for it.
+    return this.#link.track(() => new Promise((resolve, reject) => add({ resolve, reject })))
   }
 }

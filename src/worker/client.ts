@@ -1,6 +1,7 @@
 /** The page's side: connects to a worker and drives it (SPEC B3–B6). */
 import { proxy } from 'comlink'
 import type { ToolContext, ToolOutput } from '../agent/tool.ts'
+import type { PalimpsestError } from '../core/errors.ts'
 import { jsonText, type JsonValue, snapshotJson } from '../core/json.ts'
 import type { SessionSummary } from '../sessions/sessions.ts'
 import { ClientSession } from './client-session.ts'
@@ -26,12 +27,11 @@ export type ConnectOptions = {
   readonly readyTimeoutMs?: number
   /** How often a worker with pending calls is asked for a sign of life, ms; default 5 000. */
   readonly heartbeatMs?: number
+  /** How long `close()` waits for the worker to store what is left, ms; default 5 000. */
+  readonly closeTimeoutMs?: number
   /** Told once, when the connection ends for any other reason than `close()`. */
   readonly onLost?: (error: WorkerError) => void
 }
-
-/** How long `close()` waits for the worker to store what is left, ms. */
-const CLOSE_MS = 5_000
 
 /**
  * Connects to a worker that calls `serve()`. Returns at once: calls wait until the worker is ready, and reject with a
@@ -46,14 +46,17 @@ export class Palimpsest {
   readonly sessions: ClientSessions
   readonly #link: Link
   readonly #sessions: ClientSessions
+  readonly #closeTimeoutMs: number
 
   /** Use `connect()`. @internal */
   constructor(worker: WorkerLike, options: ConnectOptions) {
+    this.#closeTimeoutMs = options.closeTimeoutMs ?? 5_000
     this.#link = new Link(worker, {
-      config: options.config ?? null,
+      config: options.config,
       readyTimeoutMs: options.readyTimeoutMs ?? 10_000,
       heartbeatMs: options.heartbeatMs ?? 5_000,
       onItems: (sessionId, items) => this.#sessions.apply(sessionId, items),
+      onSessionEnd: (sessionId, error) => this.#sessions.endOne(sessionId, error),
       onEnd: error => {
         this.#sessions.end(error)
         if (error.code !== 'closed') options.onLost?.(error)
@@ -71,15 +74,21 @@ export class Palimpsest {
   /**
    * Ends the connection: the worker stores what is left and gives up what only this page had open. A dedicated worker is
    * terminated. Safe to call twice.
+   *
+   * @throws {StorageError} when something could not be stored, {WorkerError} `unresponsive` when the worker does not say
+   * in time that it is; the connection is ended all the same.
    */
   async close(): Promise<void> {
     if (this.#link.ended !== null) return
-    const patience = new Promise<null>(resolve => {
-      setTimeout(() => resolve(null), CLOSE_MS)
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const patience = new Promise<never>((_resolve, reject) => {
+      const message = `The worker did not confirm within ${this.#closeTimeoutMs} ms that everything is stored`
+      timer = setTimeout(() => reject(new WorkerError('unresponsive', message)), this.#closeTimeoutMs)
     })
     try {
       await Promise.race([this.#link.call(commands => commands.close()), patience])
     } finally {
+      clearTimeout(timer)
       this.#link.end(new WorkerError('closed', 'The connection was closed'))
     }
   }
@@ -114,6 +123,8 @@ export class ClientSessions {
   /** Feed items that overtook the answer to `open`. */
   readonly #early = new Map<string, FeedItem[]>()
   readonly #opening = new Map<string, Promise<ClientSession>>()
+  /** Sessions that are being closed or deleted: opening one of them waits. Never rejects. */
+  readonly #leaving = new Map<string, Promise<void>>()
 
   /** @internal */
   constructor(link: Link, ready: Promise<void>) {
@@ -128,6 +139,8 @@ export class ClientSessions {
    * @throws {StorageError} `in-use` when another tab has it open; {SessionError} when its log breaks a rule.
    */
   open(id: string): Promise<ClientSession> {
+    const leaving = this.#leaving.get(id)
+    if (leaving !== undefined) return leaving.then(() => this.#reopen(id, leaving))
     const known = this.#open.get(id)
     if (known !== undefined) return Promise.resolve(known)
     let opening = this.#opening.get(id)
@@ -136,6 +149,11 @@ export class ClientSessions {
       this.#opening.set(id, opening)
     }
     return opening
+  }
+
+  #reopen(id: string, left: Promise<void>): Promise<ClientSession> {
+    if (this.#leaving.get(id) === left) this.#leaving.delete(id)
+    return this.open(id)
   }
 
   /** Stored and open sessions, last changed first. */
@@ -150,15 +168,29 @@ export class ClientSessions {
 
   /** Forgets a session and closes it where it is open in this worker. */
   async delete(id: string): Promise<void> {
-    await this.#link.call(commands => commands.deleteSession(id))
-    this.#drop(id, new WorkerError('closed', `Session ${id} was deleted`, { sessionId: id }))
+    await this.#leaveWith(id, 'deleted', () => this.#link.call(commands => commands.deleteSession(id)))
   }
 
   /** @internal */
   apply(sessionId: string, items: readonly FeedItem[]): void {
     const session = this.#open.get(sessionId)
-    if (session !== undefined) session.apply(items)
+    if (session !== undefined) this.#apply(session, items)
     else if (this.#opening.has(sessionId)) this.#early.get(sessionId)?.push(...items)
+  }
+
+  /** A page that missed something must not go on as if nothing had happened: the session ends here, to be opened again. */
+  #apply(session: ClientSession, items: readonly FeedItem[]): void {
+    try {
+      session.apply(items)
+    } catch (error) {
+      if (!(error instanceof WorkerError)) throw error
+      this.#drop(session.id, error)
+    }
+  }
+
+  /** @internal */
+  endOne(sessionId: string, error: PalimpsestError): void {
+    this.#drop(sessionId, error)
   }
 
   /** @internal */
@@ -170,10 +202,10 @@ export class ClientSessions {
     await this.#ready
     this.#early.set(id, [])
     try {
-      const attachment: Attachment = await this.#link.call(commands => commands.openSession(id))
+      const attachment: Attachment = await this.#link.call(commands => commands.openSession(id), { isLong: true })
       const session = new ClientSession(attachment, this.#link, each => this.#leave(each))
       this.#open.set(id, session)
-      session.apply(this.#early.get(id) ?? [])
+      this.#apply(session, this.#early.get(id) ?? [])
       return session
     } finally {
       this.#early.delete(id)
@@ -182,11 +214,24 @@ export class ClientSessions {
 
   async #leave(session: ClientSession): Promise<void> {
     if (this.#open.get(session.id) !== session) return
-    await this.#link.call(commands => commands.closeSession(session.id))
-    this.#drop(session.id, new WorkerError('closed', `Session ${session.id} was closed`, { sessionId: session.id }))
+    await this.#leaveWith(session.id, 'closed', () => this.#link.call(commands => commands.closeSession(session.id)))
   }
 
-  #drop(id: string, error: WorkerError): void {
+  /** Runs `work`, after which the session is gone; opening it meanwhile waits. When `work` fails, it stays. */
+  async #leaveWith(id: string, how: string, work: () => Promise<unknown>): Promise<void> {
+    const gone = work().then(() => {
+      this.#drop(id, new WorkerError('closed', `Session ${id} was ${how}`, { sessionId: id }))
+    })
+    const left = gone.catch(() => undefined)
+    this.#leaving.set(id, left)
+    try {
+      await gone
+    } finally {
+      if (this.#leaving.get(id) === left) this.#leaving.delete(id)
+    }
+  }
+
+  #drop(id: string, error: PalimpsestError): void {
     const session = this.#open.get(id)
     this.#open.delete(id)
     session?.end(error)

@@ -2,6 +2,7 @@
 import { expose } from 'comlink'
 import type { AgentSetup } from '../agent/agent.ts'
 import type { Tool } from '../agent/tool.ts'
+import type { ToolDescription } from '../core/events.ts'
 import { SessionId } from '../core/ids.ts'
 import { jsonText } from '../core/json.ts'
 import { KeyedQueue } from '../sessions/keyed-queue.ts'
@@ -9,10 +10,11 @@ import { type Lease, platformLease } from '../sessions/lease.ts'
 import { Sessions } from '../sessions/sessions.ts'
 import { indexedDbStorage } from '../storage/indexeddb.ts'
 import type { SessionStorage } from '../storage/storage.ts'
-import { reply, WorkerError } from './errors.ts'
+import { encodeError, reply, WorkerError } from './errors.ts'
 import { OpenSession, type Watcher } from './open-session.ts'
 import { pageTool } from './page-tools.ts'
-import type { Attachment, ConnectMessage, FeedMessage, HostCommands } from './protocol.ts'
+import type { Attachment, ConnectMessage, FeedMessage, HostCommands, PageMessage, PageToolRunner } from './protocol.ts'
+import { randomId } from '../storage/random-id.ts'
 
 export type AgentFactory<Config = unknown> = (context: {
   /**
@@ -82,8 +84,7 @@ class Host {
   /** Name of the lock this worker holds while it lives. */
   readonly #alive: Promise<string | null>
   #config: unknown = null
-  /** Tools of pages, latest registration of a name first. */
-  readonly #pageTools = new Map<Watcher, readonly Tool[]>()
+  readonly #pages = new Set<Page>()
 
   constructor(options: ServeOptions) {
     const { storage = indexedDbStorage(), lease = platformLease(), now = Date.now, newId = randomId } = options
@@ -106,18 +107,36 @@ class Host {
   connect({ commands, feed, config }: ConnectMessage): void {
     if (config !== undefined) this.#config = config
     const post = (message: FeedMessage) => feed.postMessage(message)
-    const watcher: Watcher = { post: (sessionId, items) => post({ type: 'items', sessionId, items }) }
-    feed.onmessage = () => post({ type: 'pong' })
-    expose(this.#commands(watcher), commands)
+    const page: Page = {
+      tools: [],
+      gone: new AbortController(),
+      post: (sessionId, items) => post({ type: 'items', sessionId, items }),
+      end: (sessionId, error) => post({ type: 'ended', sessionId, error }),
+    }
+    this.#pages.add(page)
+    feed.onmessage = ({ data }: MessageEvent<PageMessage>) => {
+      if (data.type === 'ping') post({ type: 'pong' })
+      else this.#waitForDeath(page, data.alive)
+    }
+    expose(this.#commands(page), commands)
     this.#alive.then(alive => post({ type: 'ready', alive }), this.#onError)
   }
 
-  #commands(watcher: Watcher): HostCommands {
+  /** The page holds this lock as long as it lives: getting it means that the page is gone without a word. */
+  #waitForDeath(page: Page, alive: string): void {
+    navigator.locks
+      .request(alive, { signal: page.gone.signal, mode: 'shared' }, () => this.#disconnect(page))
+      .catch((error: unknown) => {
+        if (!page.gone.signal.aborted) this.#onError(error)
+      })
+  }
+
+  #commands(page: Page): HostCommands {
     return {
       configure: config => reply(() => this.#configure(config)),
       listSessions: () => reply(() => this.#sessions.list()),
-      openSession: id => reply(() => this.#openSession(id, watcher)),
-      closeSession: id => reply(() => this.#leave(id, watcher)),
+      openSession: id => reply(() => this.#openSession(id, page)),
+      closeSession: id => reply(() => this.#leave(id, page)),
       renameSession: (id, title) => reply(() => done(this.#sessions.rename(SessionId(id), title))),
       deleteSession: id => reply(() => this.#delete(id)),
       append: (id, type, data, intent) => reply(() => this.#append(id, type, data, intent)),
@@ -127,16 +146,8 @@ class Host {
       flush: id => reply(() => done(this.#session(id).live.flush())),
       send: (id, text) => reply(() => this.#session(id).agent.send({ text }).turn),
       cancel: id => reply(() => done(this.#session(id).agent.cancel())),
-      registerTools: (tools, run) =>
-        reply(() =>
-          done(
-            this.#pageTools.set(
-              watcher,
-              tools.map(description => pageTool(description, run)),
-            ),
-          ),
-        ),
-      close: () => reply(() => this.#disconnect(watcher)),
+      registerTools: (tools, run) => reply(() => registerTools(page, tools, run)),
+      close: () => reply(() => this.#disconnect(page)),
     }
   }
 
@@ -145,11 +156,11 @@ class Host {
     return null
   }
 
-  #openSession(id: string, watcher: Watcher): Promise<Attachment> {
-    return this.#queue.run(id, () => this.#attach(id, watcher))
+  #openSession(id: string, page: Page): Promise<Attachment> {
+    return this.#queue.run(id, () => this.#attach(id, page))
   }
 
-  async #attach(id: string, watcher: Watcher): Promise<Attachment> {
+  async #attach(id: string, page: Page): Promise<Attachment> {
     const live = await this.#sessions.open(SessionId(id))
     let open = this.#open.get(id)
     if (open?.live !== live) {
@@ -162,12 +173,16 @@ class Host {
       })
       this.#open.set(id, open)
     }
-    return open.attach(watcher)
+    return open.attach(page)
   }
 
+  /** Of page tools with one name, those of a page that watches the session win, then the ones that came last. */
   #setup(sessionId: string): AgentSetup {
     const setup = this.#options.agent({ config: this.#config, sessionId })
-    return { ...setup, tools: [...(setup.tools ?? []), ...[...this.#pageTools.values()].flat()] }
+    const watchers = this.#open.get(sessionId)?.watchers
+    const pages = [...this.#pages].sort((left, right) => Number(watchers?.has(left)) - Number(watchers?.has(right)))
+    const pageTools = new Map(pages.flatMap(page => page.tools.map(tool => [tool.description.name, tool] as const)))
+    return { ...setup, tools: [...(setup.tools ?? []), ...pageTools.values()] }
   }
 
   #session(id: string): OpenSession {
@@ -185,7 +200,13 @@ class Host {
 
   async #readEvents(id: string, from: number, to: number): Promise<string> {
     const texts: string[] = []
-    for await (const event of this.#session(id).live.readEvents({ from, to })) texts.push(jsonText(event))
+    let length = 0
+    for await (const event of this.#session(id).live.readEvents({ from, to })) {
+      const text = jsonText(event)
+      texts.push(text)
+      length += text.length
+      if (length > MAX_ANSWER) break
+    }
     return `[${texts.join(',')}]`
   }
 
@@ -194,47 +215,70 @@ class Host {
     return jsonText(surface.nodes.map((seq, position) => ({ seq, message: messages.atNode(position) })))
   }
 
-  /** One page leaves a session; the last one closes it. */
-  #leave(id: string, watcher: Watcher): Promise<null> {
+  /** One page leaves a session; the last one closes it. A session that cannot be stored stays open, and so it says. */
+  #leave(id: string, page: Page): Promise<null> {
     return this.#queue.run(id, async () => {
       const open = this.#open.get(id)
-      open?.watchers.delete(watcher)
-      if (open !== undefined && open.watchers.size === 0) await this.#close(id, open)
+      if (open === undefined || !open.watchers.has(page)) return null
+      if (open.watchers.size === 1) await this.#close(id, open)
+      else open.watchers.delete(page)
       return null
     })
   }
 
   async #close(id: string, open: OpenSession): Promise<void> {
+    await open.agent.dispose()
+    try {
+      await this.#sessions.close(SessionId(id))
+    } finally {
+      if (open.live.isClosed) this.#forget(id, open)
+    }
+  }
+
+  #forget(id: string, open: OpenSession): void {
     this.#open.delete(id)
-    await open.dispose()
-    await this.#sessions.close(SessionId(id))
+    open.dispose()
   }
 
   #delete(id: string): Promise<null> {
     return this.#queue.run(id, async () => {
       const open = this.#open.get(id)
-      if (open !== undefined) await this.#close(id, open)
+      await open?.agent.dispose()
       await this.#sessions.delete(SessionId(id))
+      if (open === undefined) return null
+      const error = encodeError(new WorkerError('closed', `Session ${id} was deleted`, { sessionId: id }))
+      for (const watcher of open.watchers) watcher.end(id, error)
+      this.#forget(id, open)
       return null
     })
   }
 
   /** A page goes: its tools go with it, and so do the sessions nobody else watches. */
-  async #disconnect(watcher: Watcher): Promise<null> {
-    this.#pageTools.delete(watcher)
-    const watched = [...this.#open].filter(([, open]) => open.watchers.has(watcher))
-    const results = await Promise.allSettled(watched.map(([id]) => this.#leave(id, watcher)))
+  async #disconnect(page: Page): Promise<null> {
+    this.#pages.delete(page)
+    page.gone.abort(new WorkerError('lost', 'The page that runs this tool is gone'))
+    const watched = [...this.#open].filter(([, open]) => open.watchers.has(page))
+    const results = await Promise.allSettled(watched.map(([id]) => this.#leave(id, page)))
     for (const result of results) if (result.status === 'rejected') throw result.reason
     return null
   }
+}
+
+/** A connected page: watches sessions, and may have tools. */
+type Page = Watcher & { tools: readonly Tool[]; readonly gone: AbortController }
+
+/** Most text of one answer, UTF-16 units: an engine's strings end somewhere. */
+const MAX_ANSWER = 8_000_000
+
+function registerTools(page: Page, tools: readonly ToolDescription[], run: PageToolRunner): null {
+  page.tools = tools.map(description => pageTool(description, run, page.gone.signal))
+  return null
 }
 
 const done = async (work: unknown): Promise<null> => {
   await work
   return null
 }
-
-const randomId = (): string => crypto.randomUUID()
 
 /** An uncaught error of the worker: seen in the console and by `worker.onerror`. */
 function reportUncaught(error: unknown): void {

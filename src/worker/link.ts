@@ -3,7 +3,9 @@
  * closed, pending and later calls reject with a typed error (SPEC B3, B4).
  */
 import { type Remote, releaseProxy, wrap } from 'comlink'
-import { unwrap, WorkerError } from './errors.ts'
+import type { PalimpsestError } from '../core/errors.ts'
+import { randomId } from '../storage/random-id.ts'
+import { decodeError, unwrap, WorkerError } from './errors.ts'
 import type { ConnectMessage, FeedItem, FeedMessage, HostCommands, PageMessage, Reply } from './protocol.ts'
 
 /** What a page can connect to. */
@@ -16,8 +18,15 @@ export type LinkOptions = {
   /** How often a worker with pending calls is asked whether it still answers, ms. Three misses and it is given up. */
   readonly heartbeatMs: number
   readonly onItems: (sessionId: string, items: readonly FeedItem[]) => void
+  /** A session is gone for everybody. */
+  readonly onSessionEnd: (sessionId: string, error: PalimpsestError) => void
   /** Called once, when the connection is gone for good. */
   readonly onEnd: (error: WorkerError) => void
+}
+
+export type CallOptions = {
+  /** The worker may be busy with it for longer than a heartbeat allows: reading a large log. */
+  readonly isLong?: boolean
 }
 
 const MISSES = 3
@@ -36,6 +45,8 @@ export class Link {
   readonly #readyTimer: ReturnType<typeof setTimeout>
   #heartbeat: ReturnType<typeof setInterval> | null = null
   #misses = 0
+  /** Calls under way that may keep the worker busy for long. */
+  #long = 0
   readonly #aliveWait = new AbortController()
 
   constructor(worker: WorkerLike, options: LinkOptions) {
@@ -64,7 +75,7 @@ export class Link {
       palimpsest: 'connect',
       commands: commands.port2,
       feed: feed.port2,
-      config: options.config,
+      ...(options.config === undefined ? {} : { config: options.config }),
     }
     try {
       port.postMessage(hello, [commands.port2, feed.port2])
@@ -73,11 +84,24 @@ export class Link {
       queueMicrotask(() => this.end(notSendable(error)))
     }
     if ('start' in port) port.start()
+    this.#sayAlive()
   }
 
   /** Runs one command. Calls made before the worker is ready wait for it. */
-  async call<Value>(command: (commands: Remote<HostCommands>) => Promise<Reply<Value>>): Promise<Value> {
-    const answer = await this.#settled(async () => {
+  async call<Value>(
+    command: (commands: Remote<HostCommands>) => Promise<Reply<Value>>,
+    { isLong = false }: CallOptions = {},
+  ): Promise<Value> {
+    if (isLong) this.#long += 1
+    try {
+      return await this.#call(command)
+    } finally {
+      if (isLong) this.#long -= 1
+    }
+  }
+
+  async #call<Value>(command: (commands: Remote<HostCommands>) => Promise<Reply<Value>>): Promise<Value> {
+    const answer = await this.track(async () => {
       if (!this.#isReady) await this.#ready
       try {
         return await command(this.#commands)
@@ -111,7 +135,7 @@ export class Link {
   }
 
   /** The result of `work`, or a rejection as soon as the connection ends. */
-  #settled<Value>(work: () => Promise<Value>): Promise<Value> {
+  track<Value>(work: () => Promise<Value>): Promise<Value> {
     if (this.#ended !== null) return Promise.reject(this.#ended)
     return new Promise((resolve, reject) => {
       this.#pending.add(reject)
@@ -142,6 +166,9 @@ export class Link {
       case 'items':
         this.#options.onItems(message.sessionId, message.items)
         return
+      case 'ended':
+        this.#options.onSessionEnd(message.sessionId, decodeError(message.error))
+        return
       case 'pong':
     }
   }
@@ -154,6 +181,22 @@ export class Link {
         this.end(new WorkerError('lost', 'The worker is gone; what it had acknowledged is stored. Reconnect to go on.'))
       })
       // Our own abort, or a platform that refuses locks here: then the heartbeat alone watches.
+      .catch(() => undefined)
+  }
+
+  /** Holds a lock as long as this page lives, so that a worker others share learns when it is gone. */
+  #sayAlive(): void {
+    if (typeof navigator === 'undefined' || !('locks' in navigator)) return
+    const alive = `palimpsest:page:${randomId()}`
+    navigator.locks
+      .request(alive, { signal: this.#aliveWait.signal }, () => {
+        const page: PageMessage = { type: 'page', alive }
+        this.#feed.postMessage(page)
+        return new Promise<void>(release => {
+          this.#aliveWait.signal.addEventListener('abort', () => release(), { once: true })
+        })
+      })
+      // Our own abort, or a platform that refuses locks here: then only `close()` says that the page is gone.
       .catch(() => undefined)
   }
 
@@ -171,8 +214,9 @@ export class Link {
       if (this.#pending.size === 0) {
         if (this.#heartbeat !== null) clearInterval(this.#heartbeat)
         this.#heartbeat = null
-      } else if (!this.#isReady) {
-        // The ready time-out decides.
+      } else if (!this.#isReady || this.#long > 0) {
+        // The ready time-out decides; or the worker restores a session, which may take it a while.
+        this.#misses = 0
       } else if (this.#misses >= MISSES) {
         const { heartbeatMs } = this.#options
         this.end(new WorkerError('unresponsive', `The worker has not answered for ${MISSES * heartbeatMs} ms`))

@@ -1,14 +1,17 @@
 /** A session that is open in the worker: its agent, and the pages that watch it. */
 import { Agent, type AgentSetup } from '../agent/agent.ts'
 import type { AssistantStreamFrame } from '../agent/frames.ts'
+import { jsonText } from '../core/json.ts'
 import type { LiveSession } from '../sessions/live-session.ts'
 import type { WriteBehindStatus } from '../storage/write-behind.ts'
 import { Outbox } from './outbox.ts'
-import type { Attachment, FeedItem, SessionStatus } from './protocol.ts'
+import type { Attachment, FeedItem, SessionStatus, WireError } from './protocol.ts'
 
 /** A page that gets the feed of sessions. */
 export interface Watcher {
   post(sessionId: string, items: readonly FeedItem[]): void
+  /** The session is gone; nothing more comes. */
+  end(sessionId: string, error: WireError): void
 }
 
 export type OpenSessionOptions = {
@@ -68,15 +71,15 @@ export class OpenSession {
       nextSeq: session.length,
       surface: { nodes, replaceGeneration, contentGeneration },
       status: this.status,
-      frames: [...this.#frames],
+      frames: jsonText(this.#frames),
     }
   }
 
-  /** Stops the agent and tells the pages what is left to tell. The live session is closed by its owner. */
-  async dispose(): Promise<void> {
-    await this.agent.dispose()
+  /** Tells the pages what is left to tell, and nothing more. The agent must have been disposed of. */
+  dispose(): void {
     this.#removeListener()
     this.#outbox.flush()
+    this.watchers.clear()
   }
 
   #onFrame(frame: AssistantStreamFrame): void {

@@ -1,6 +1,7 @@
 /** Feed items of one session, in order, coalesced: commits leave with the microtask, frames with the animation frame. */
 import type { AssistantStreamFrame } from '../agent/frames.ts'
 import type { SurfaceChange } from '../core/fold.ts'
+import { jsonText } from '../core/json.ts'
 import type { FeedItem, SessionStatus } from './protocol.ts'
 
 type OpenItem =
@@ -65,6 +66,7 @@ export class Outbox {
 }
 
 function closeItem(item: OpenItem): FeedItem {
-  if (item.kind !== 'batch') return item
+  if (item.kind === 'status') return item
+  if (item.kind === 'frames') return { kind: 'frames', frames: jsonText(item.frames) }
   return { kind: 'batch', firstSeq: item.firstSeq, events: `[${item.texts.join(',')}]`, changes: item.changes }
 }

@@ -6,30 +6,47 @@ import { jsonText } from '../core/json.ts'
 import { unwrap } from './errors.ts'
 import type { PageToolRunner } from './protocol.ts'
 
-/** A tool whose body is `run`, on the page. Arguments are checked here, before they travel. */
-export function pageTool(description: ToolDescription, run: PageToolRunner): Tool {
+/** A tool whose body is `run`, on the page. When the page is `gone`, its calls fail. Arguments are checked here, before they travel. */
+export function pageTool(description: ToolDescription, run: PageToolRunner, gone: AbortSignal): Tool {
   const { name } = description
   return defineTool<unknown>({
     name,
     description: description.description ?? '',
     input: description.inputSchema as JsonSchema,
-    execute: (input, context) => runOnPage(name, input, context, run),
+    execute: (input, context) => runOnPage(name, input, context, run, gone),
   })
 }
 
-async function runOnPage(name: string, input: unknown, context: ToolContext, run: PageToolRunner): Promise<ToolOutput> {
+async function runOnPage(
+  name: string,
+  input: unknown,
+  context: ToolContext,
+  run: PageToolRunner,
+  gone: AbortSignal,
+): Promise<ToolOutput> {
   const { signal, sessionId, callId, idempotencyKey } = context
   const { port1, port2 } = new MessageChannel()
   const abort = () => port1.postMessage('abort')
   signal.addEventListener('abort', abort, { once: true })
   try {
-    const answer = await run(
-      { name, input: jsonText(input), sessionId, callId, idempotencyKey },
-      transfer(port2, [port2]),
-    )
+    const answering = run({ name, input: jsonText(input), sessionId, callId, idempotencyKey }, transfer(port2, [port2]))
+    const answer = await untilGone(answering, gone)
     return JSON.parse(unwrap(answer)) as ToolOutput
   } finally {
     signal.removeEventListener('abort', abort)
     port1.close()
   }
+}
+
+/** The answer, or the reason of `gone` as soon as it aborts: a page that is gone never answers. */
+function untilGone<Value>(answering: Promise<Value>, gone: AbortSignal): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    const onGone = () => reject(gone.reason as Error)
+    if (gone.aborted) onGone()
+    gone.addEventListener('abort', onGone, { once: true })
+    answering
+      .then(resolve, reject)
+      .finally(() => gone.removeEventListener('abort', onGone))
+      .catch(() => undefined)
+  })
 }

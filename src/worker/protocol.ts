@@ -3,7 +3,6 @@
  * MessagePort. Types only.
  */
 import type { AgentStatus } from '../agent/agent.ts'
-import type { AssistantStreamFrame } from '../agent/frames.ts'
 import type { ToolDescription } from '../core/events.ts'
 import type { SurfaceChange } from '../core/fold.ts'
 import type { SessionSummary } from '../sessions/sessions.ts'
@@ -15,8 +14,8 @@ export type ConnectMessage = {
   readonly commands: MessagePort
   /** Feed messages go to the page, pings come from it. */
   readonly feed: MessagePort
-  /** Handed to the agent factory; kept in memory only. */
-  readonly config: unknown
+  /** Handed to the agent factory; kept in memory only. Absent: the worker keeps what it has. */
+  readonly config?: unknown
 }
 
 /** An error as plain data. */
@@ -59,8 +58,8 @@ export type Attachment = {
     readonly contentGeneration: number
   }
   readonly status: SessionStatus
-  /** Frames so far of a model call that is running. */
-  readonly frames: readonly AssistantStreamFrame[]
+  /** Frames so far of a model call that is running, as the text of a JSON array. */
+  readonly frames: string
 }
 
 export type HostCommands = {
@@ -72,7 +71,7 @@ export type HostCommands = {
   deleteSession(id: string): Promise<Reply<null>>
   /** Payload and intent as JSON text; answers the seq of the event. */
   append(id: string, type: string, data: string, intent: string | null): Promise<Reply<number>>
-  /** Events `from`…`to` (exclusive) as the text of a JSON array. */
+  /** Events from `from` on, up to `to` (exclusive) but no more than fit one answer, as the text of a JSON array. */
   readEvents(id: string, from: number, to: number): Promise<Reply<string>>
   /** The derived messages as the text of a JSON array. */
   deriveMessages(id: string): Promise<Reply<string>>
@@ -104,7 +103,8 @@ export type BatchItem = {
   readonly events: string
   readonly changes: readonly SurfaceChange[]
 }
-export type FramesItem = { readonly kind: 'frames'; readonly frames: readonly AssistantStreamFrame[] }
+/** Frames, as the text of a JSON array: a structured clone could not carry any depth. */
+export type FramesItem = { readonly kind: 'frames'; readonly frames: string }
 export type StatusItem = { readonly kind: 'status'; readonly status: SessionStatus }
 export type FeedItem = BatchItem | FramesItem | StatusItem
 
@@ -112,6 +112,11 @@ export type FeedMessage =
   /** The worker is up; `alive` names a lock it holds as long as it lives, or is null without Web Locks. */
   | { readonly type: 'ready'; readonly alive: string | null }
   | { readonly type: 'items'; readonly sessionId: string; readonly items: readonly FeedItem[] }
+  /** The session is gone for everybody: deleted. */
+  | { readonly type: 'ended'; readonly sessionId: string; readonly error: WireError }
   | { readonly type: 'pong' }
 
-export type PageMessage = { readonly type: 'ping' }
+export type PageMessage =
+  | { readonly type: 'ping' }
+  /** The page holds the lock `alive` as long as it lives. */
+  | { readonly type: 'page'; readonly alive: string }

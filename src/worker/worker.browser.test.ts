@@ -4,6 +4,7 @@ import { MessageId, SessionSeq } from '../core/ids.ts'
 import type { ClientSession, SessionUpdate } from './client-session.ts'
 import { connect, type ConnectOptions, type Palimpsest } from './client.ts'
 import { memoryStorage } from '../storage/memory.ts'
+import { type SessionStorage, StorageError } from '../storage/storage.ts'
 import { WorkerError } from './errors.ts'
 import { serve } from './host.ts'
 
@@ -280,6 +281,165 @@ describe('ways to connect', () => {
   })
 })
 
+describe('pages that share a worker', () => {
+  const shared = (database: string) => {
+    const url = new URL('./fixtures/echo.worker.ts', import.meta.url)
+    url.searchParams.set('database', database)
+    return new SharedWorker(url, { type: 'module', name: database })
+  }
+  const named = (answer: () => string | Promise<string>): ConnectOptions => ({
+    tools: [{ name: 'who', description: 'Who answers', inputSchema: { type: 'object' }, execute: answer }],
+  })
+  const lastResult = async (session: ClientSession) =>
+    (await eventsOf(session)).findLast(event => event.type === 'tool/result')?.data
+
+  it('[B5] may have tools of the same name: those of a page that watches the session answer', async () => {
+    const database = freshDatabase()
+    const first = connect(
+      shared(database),
+      named(() => 'first'),
+    )
+    const second = connect(
+      shared(database),
+      named(() => 'second'),
+    )
+    open.push(first, second)
+    const [a] = await Promise.all([first.sessions.open('a'), second.sessions.open('b')])
+    expect(await a.send({ text: 'call who' }).done).toEqual({ kind: 'completed' })
+    expect((await lastResult(a))?.message.content[0].content).toEqual([{ type: 'text', text: 'first' }])
+  })
+
+  it('[O3] a page that is gone without a word leaves: its calls fail, its sessions can be opened elsewhere', async () => {
+    const database = freshDatabase()
+    const pageLocks = async () =>
+      ((await navigator.locks.query()).held ?? []).flatMap(({ name = '' }) =>
+        /^palimpsest:page:/.test(name) ? [name] : [],
+      )
+    const before = await pageLocks()
+    let asked = false
+    const gone = connect(shared(database), {
+      ...named(() => {
+        asked = true
+        return new Promise<never>(() => {})
+      }),
+    })
+    await gone.sessions.list()
+    const fresh = async () => (await pageLocks()).filter(name => !before.includes(name))
+    await expect.poll(fresh).toHaveLength(1)
+    const [mine = ''] = await fresh()
+    const stays = connect(shared(database))
+    open.push(stays)
+    const [alone, both] = [await gone.sessions.open('alone'), await gone.sessions.open('both')]
+    const watched = await stays.sessions.open('both')
+    await alone.append('user/message', user('kept'), { surfaceOp: 'append' })
+    const turn = both.send({ text: 'call who' })
+    turn.done.catch(() => undefined)
+    await expect.poll(() => asked).toBe(true)
+    // The lock a page holds while it lives, taken away as the browser would.
+    await navigator.locks.request(mine, { steal: true }, () => undefined)
+    await expect.poll(async () => (await lastResult(watched))?.error?.code).toBe('TOOL_FAILED')
+    const other = connected(database)
+    const reopened = await other.sessions.open('alone')
+    expect(reopened.length).toBe(2)
+  })
+
+  it('[B4] a session that one page deletes ends for the others', async () => {
+    const database = freshDatabase()
+    const [first, second] = [connect(shared(database)), connect(shared(database))]
+    open.push(first, second)
+    const [, b] = await Promise.all([first.sessions.open('s'), second.sessions.open('s')])
+    const ended: string[] = []
+    b.subscribe(update => {
+      if (update.kind === 'ended') ended.push(update.error.code)
+    })
+    await first.sessions.delete('s')
+    await expect.poll(() => ended).toEqual(['closed'])
+    expect((await second.sessions.open('s')).length).toBe(0)
+  })
+
+  it('[B5] keeps its configuration when a page connects without one', async () => {
+    const database = freshDatabase()
+    const first = connect(shared(database), { config: 'broken' })
+    const second = connect(shared(database))
+    open.push(first, second)
+    await second.sessions.list()
+    const session = await first.sessions.open('s')
+    await expect(session.send({ text: 'hi' }).accepted).rejects.toMatchObject({ code: 'internal' })
+  })
+})
+
+describe('a session that cannot be stored', () => {
+  const served = () => {
+    const inner = memoryStorage()
+    let failure: StorageError | null = null
+    const storage: SessionStorage = {
+      kind: 'memory',
+      name: inner.name,
+      list: () => inner.list(),
+      get: id => inner.get(id),
+      claim: id => inner.claim(id),
+      append: batch => (failure === null ? inner.append(batch) : Promise.reject(failure)),
+      read: (id, from, to) => inner.read(id, from, to),
+      rename: (id, title) => inner.rename(id, title),
+      delete: id => inner.delete(id),
+      close: () => inner.close(),
+    }
+    const { port1, port2 } = new MessageChannel()
+    serve({ agent: () => ({ model: { config: { provider: 'p', model: 'm' }, stream: never } }), storage }, port1)
+    const palimpsest = connect(port2)
+    open.push(palimpsest)
+    return { palimpsest, fail: (error: StorageError | null) => (failure = error), inner }
+  }
+  // eslint-disable-next-line require-yield
+  async function* never(): AsyncGenerator<never> {
+    await new Promise<never>(() => {})
+  }
+  const full = new StorageError('quota-exceeded', 'full')
+
+  it('[W7] stays open and usable when closing fails, and closes once it can be stored', async () => {
+    const { palimpsest, fail, inner } = served()
+    const session = await palimpsest.sessions.open('s')
+    fail(full)
+    await session.append('user/message', user('precious'), { surfaceOp: 'append' })
+    await expect(session.close()).rejects.toMatchObject({ code: 'quota-exceeded' })
+    expect(await palimpsest.sessions.open('s')).toBe(session)
+    await session.append('user/message', user('more'), { surfaceOp: 'append' })
+    expect(session.length).toBe(2)
+    fail(null)
+    await session.close()
+    expect((await inner.list())[0]?.nextSeq).toBe(2)
+    expect(await palimpsest.sessions.open('s')).not.toBe(session)
+  })
+
+  it('[W7] can be deleted all the same', async () => {
+    const { palimpsest, fail } = served()
+    const session = await palimpsest.sessions.open('s')
+    fail(full)
+    await session.append('user/message', user('junk'), { surfaceOp: 'append' })
+    await palimpsest.sessions.delete('s')
+    expect((await palimpsest.sessions.open('s')).length).toBe(0)
+  })
+
+  it('[B5] opening waits for a close that is under way', async () => {
+    const { palimpsest } = served()
+    const session = await palimpsest.sessions.open('s')
+    await session.append('user/message', user('one'), { surfaceOp: 'append' })
+    const [, again] = await Promise.all([session.close(), palimpsest.sessions.open('s')])
+    expect(again).not.toBe(session)
+    await again.flush()
+  })
+
+  it('[B5] reads a log that is too large for one answer', async () => {
+    const { palimpsest } = served()
+    const session = await palimpsest.sessions.open('s')
+    const text = 'x'.repeat(3_000_000)
+    for (let count = 0; count < 5; count += 1) {
+      await session.append('user/message', user(`${count}${text}`), { surfaceOp: 'append' })
+    }
+    expect((await eventsOf(session)).map(event => event.seq)).toEqual([0, 1, 2, 3, 4])
+  })
+})
+
 describe('one writer', () => {
   it('[O1] refuses a session that another worker holds, and opens it once that one lets go', async () => {
     const database = freshDatabase()
@@ -365,10 +525,21 @@ describe('a worker that fails', () => {
     expect(ended).toEqual(['lost'])
   })
 
-  it('[B4] gives a hanging worker up', async () => {
+  it('[B4] gives a hanging worker up, also when only the end of a turn is waited for', async () => {
     const palimpsest = connect(fixture('hangs'), { heartbeatMs: 60 })
     const session = await palimpsest.sessions.open('s')
-    await expect(session.send({ text: 'hi' }).done).rejects.toMatchObject({ code: 'unresponsive' })
+    const turn = session.send({ text: 'hi' })
+    await turn.accepted
+    await expect(turn.done).rejects.toMatchObject({ code: 'unresponsive' })
+  })
+
+  it('[B4] does not claim a clean close when the worker confirms nothing', async () => {
+    const palimpsest = connect(fixture('hangs'), { heartbeatMs: 60_000, closeTimeoutMs: 200 })
+    const session = await palimpsest.sessions.open('s')
+    await session.send({ text: 'hi' }).accepted
+    await expect.poll(() => session.frames.length).toBeGreaterThan(1)
+    await new Promise(resolve => setTimeout(resolve, 60))
+    await expect(palimpsest.close()).rejects.toMatchObject({ name: 'WorkerError', code: 'unresponsive' })
   })
 
   it('[B4] refuses calls after close', async () => {
