@@ -24,8 +24,7 @@ export function checkPayload(event: SessionEvent): void {
 }
 
 function payloadProblem(type: string, data: unknown): Problem {
-  if (!isCoreEventType(type)) return null
-  if (!isRecord(data)) return ['', 'an object']
+  if (!isRecord(data)) return isCoreEventType(type) ? ['', 'an object'] : null
   const { turn, message } = data
   switch (type) {
     case 'turn/start':
@@ -62,6 +61,8 @@ function payloadProblem(type: string, data: unknown): Problem {
       return text('.provider', data['provider']) ?? text('.model', data['model'])
     case 'session/end-seed':
       return flag('.inherited', data['inherited'])
+    default:
+      return null // a plugin's payload is its own business
   }
 }
 

@@ -110,7 +110,8 @@ export function planSurfaceChange(
   event: SessionEvent,
   eventAt: EventLookup,
 ): SurfaceChange {
-  if (!isSurfaceEvent(event)) return NO_CHANGE
+  // Most events carry no marker at all.
+  if ((event as { surfaceOp?: unknown }).surfaceOp === undefined || !isSurfaceEvent(event)) return NO_CHANGE
   if (event.surfaceOp === 'append') return { kind: 'append', seq: event.seq }
 
   const { startSeq, endSeq } = event.surfaceOp
