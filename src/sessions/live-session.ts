@@ -49,9 +49,18 @@ export class LiveSession {
     }
   }
 
-  /** Resolves when every event so far is stored for good. @throws {StorageError} and keeps the events (SPEC W6, W7). */
+  /**
+   * Resolves when every event so far is stored for good.
+   *
+   * @throws {StorageError} and keeps the events (SPEC W6, W7); `closed` after `close`: what is appended then is stored
+   * nowhere, and nothing may happen on the strength of it.
+   */
   flush(): Promise<void> {
-    return this.#parts.writer.flush()
+    if (!this.#closed) return this.#parts.writer.flush()
+    const { id } = this.session
+    return Promise.reject(
+      new StorageError('closed', `Session ${id} is closed; nothing more is stored`, { sessionId: id }),
+    )
   }
 
   /**
@@ -86,8 +95,12 @@ export class LiveSession {
   async close({ discard = false }: { readonly discard?: boolean } = {}): Promise<void> {
     const { session, writer } = this.#parts
     try {
-      // A session nothing was ever written to leaves nothing behind.
-      if (!discard && session.length > 0) await writer.flush()
+      // A session nothing was ever written to leaves nothing behind. What is appended while the answer is on its way
+      // belongs to it as well.
+      if (!discard && session.length > 0) {
+        do await writer.flush()
+        while (writer.status.unsaved > 0)
+      }
     } catch (error) {
       if (writer.status.state === 'lost') this.#letGo()
       throw error

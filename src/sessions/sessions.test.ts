@@ -391,3 +391,16 @@ describe('an event that has no text to store', () => {
     expect((await make().open(a)).session.deriveMessages()).toHaveLength(1)
   })
 })
+
+describe('a session that is closed', () => {
+  it('W6 has nothing stored any more, and says so: no effect may rest on what is appended then', async () => {
+    const { sessions } = house()
+    const live = await sessions.open(a)
+    say(live, 'one')
+    await sessions.close(a)
+    await expect(live.flush()).rejects.toMatchObject({ code: 'closed', sessionId: a })
+    say(live, 'two')
+    await expect(live.flush()).rejects.toMatchObject({ code: 'closed' })
+    expect((await sessions.open(a)).session.deriveMessages()).toHaveLength(1)
+  })
+})

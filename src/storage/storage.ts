@@ -119,7 +119,7 @@ export type StorageErrorCode =
   | 'newer-database'
   /** The platform has no usable storage here, or the connection was lost; trying again may help. */
   | 'unavailable'
-  /** The storage was closed. */
+  /** The storage, or the session that wrote to it, was closed. */
   | 'closed'
   /** The session is open for writing somewhere else (SPEC O1). */
   | 'in-use'

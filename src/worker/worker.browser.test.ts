@@ -18,6 +18,12 @@ function echoWorker(database: string): Worker {
   return new Worker(url, { type: 'module' })
 }
 
+function sharedWorker(database: string): SharedWorker {
+  const url = new URL('./fixtures/echo.worker.ts', import.meta.url)
+  url.searchParams.set('database', database)
+  return new SharedWorker(url, { type: 'module', name: database })
+}
+
 function connected(database = freshDatabase(), options: ConnectOptions = {}): Palimpsest {
   const palimpsest = connect(echoWorker(database), options)
   open.push(palimpsest)
@@ -193,10 +199,7 @@ describe('a session through a worker', () => {
 describe('ways to connect', () => {
   it('[B5] serves two pages from one shared worker: both follow, the last one to leave closes', async () => {
     const database = freshDatabase()
-    const url = new URL('./fixtures/echo.worker.ts', import.meta.url)
-    url.searchParams.set('database', database)
-    const shared = () => new SharedWorker(url, { type: 'module', name: database })
-    const [first, second] = [connect(shared()), connect(shared())]
+    const [first, second] = [connect(sharedWorker(database)), connect(sharedWorker(database))]
     open.push(first, second)
     const [a, b] = await Promise.all([first.sessions.open('s'), second.sessions.open('s')])
     await a.send({ text: 'hello' }).done
@@ -209,10 +212,7 @@ describe('ways to connect', () => {
 
   it('[B6] gives a page that attaches in the middle of an answer the frames so far', async () => {
     const database = freshDatabase()
-    const url = new URL('./fixtures/echo.worker.ts', import.meta.url)
-    url.searchParams.set('database', database)
-    const shared = () => new SharedWorker(url, { type: 'module', name: database })
-    const [first, second] = [connect(shared()), connect(shared())]
+    const [first, second] = [connect(sharedWorker(database)), connect(sharedWorker(database))]
     open.push(first, second)
     const a = await first.sessions.open('s')
     const turn = a.send({ text: 'slow' })
@@ -282,11 +282,6 @@ describe('ways to connect', () => {
 })
 
 describe('pages that share a worker', () => {
-  const shared = (database: string) => {
-    const url = new URL('./fixtures/echo.worker.ts', import.meta.url)
-    url.searchParams.set('database', database)
-    return new SharedWorker(url, { type: 'module', name: database })
-  }
   const named = (answer: () => string | Promise<string>): ConnectOptions => ({
     tools: [{ name: 'who', description: 'Who answers', inputSchema: { type: 'object' }, execute: answer }],
   })
@@ -296,11 +291,11 @@ describe('pages that share a worker', () => {
   it('[B5] may have tools of the same name: those of a page that watches the session answer', async () => {
     const database = freshDatabase()
     const first = connect(
-      shared(database),
+      sharedWorker(database),
       named(() => 'first'),
     )
     const second = connect(
-      shared(database),
+      sharedWorker(database),
       named(() => 'second'),
     )
     open.push(first, second)
@@ -317,7 +312,7 @@ describe('pages that share a worker', () => {
       )
     const before = await pageLocks()
     let asked = false
-    const gone = connect(shared(database), {
+    const gone = connect(sharedWorker(database), {
       ...named(() => {
         asked = true
         return new Promise<never>(() => {})
@@ -327,7 +322,7 @@ describe('pages that share a worker', () => {
     const fresh = async () => (await pageLocks()).filter(name => !before.includes(name))
     await expect.poll(fresh).toHaveLength(1)
     const [mine = ''] = await fresh()
-    const stays = connect(shared(database))
+    const stays = connect(sharedWorker(database))
     open.push(stays)
     const [alone, both] = [await gone.sessions.open('alone'), await gone.sessions.open('both')]
     const watched = await stays.sessions.open('both')
@@ -345,7 +340,7 @@ describe('pages that share a worker', () => {
 
   it('[B4] a session that one page deletes ends for the others', async () => {
     const database = freshDatabase()
-    const [first, second] = [connect(shared(database)), connect(shared(database))]
+    const [first, second] = [connect(sharedWorker(database)), connect(sharedWorker(database))]
     open.push(first, second)
     const [, b] = await Promise.all([first.sessions.open('s'), second.sessions.open('s')])
     const ended: string[] = []
@@ -359,8 +354,8 @@ describe('pages that share a worker', () => {
 
   it('[B5] keeps its configuration when a page connects without one', async () => {
     const database = freshDatabase()
-    const first = connect(shared(database), { config: 'broken' })
-    const second = connect(shared(database))
+    const first = connect(sharedWorker(database), { config: 'broken' })
+    const second = connect(sharedWorker(database))
     open.push(first, second)
     await second.sessions.list()
     const session = await first.sessions.open('s')
@@ -390,7 +385,6 @@ describe('a session that cannot be stored', () => {
     open.push(palimpsest)
     return { palimpsest, fail: (error: StorageError | null) => (failure = error), inner }
   }
-  // eslint-disable-next-line require-yield
   async function* never(): AsyncGenerator<never> {
     await new Promise<never>(() => {})
   }
