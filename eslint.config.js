@@ -21,8 +21,8 @@ export default tseslint.config(
     },
   },
   {
-    files: ['src/**/*.ts'],
-    ignores: ['src/**/*.test.ts', 'src/**/*.bench.ts', 'src/**/*.test-d.ts'],
+    files: ['src/**/*.ts', 'src/**/*.tsx'],
+    ignores: ['src/**/*.test.{ts,tsx}', 'src/**/*.bench.ts', 'src/**/*.test-d.ts'],
     rules: {
       'no-restricted-syntax': [
         'error',

@@ -6,6 +6,8 @@ export default defineConfig({
     core: 'src/core.ts',
     worker: 'src/worker.ts',
     'ai-sdk': 'src/ai-sdk.ts',
+    views: 'src/views.ts',
+    react: 'src/react.ts',
     testing: 'src/testing.ts',
   },
   format: 'esm',

@@ -22,14 +22,16 @@ export default defineConfig({
   resolve: {
     alias: [
       { find: /^palimpsest$/, replacement: source('index.ts') },
-      { find: /^palimpsest\/(core|worker|ai-sdk|testing)$/, replacement: `${source('')}$1.ts` },
+      { find: /^palimpsest\/(core|worker|ai-sdk|testing|views|react)$/, replacement: `${source('')}$1.ts` },
     ],
   },
   server: { host: '127.0.0.1', port: 5173 },
   preview: { host: '127.0.0.1', port: 4173, strictPort: true },
   worker: { format: 'es' },
   build: { outDir: 'demo/dist', target: 'es2022', emptyOutDir: true },
-  optimizeDeps: { include: ['idb', 'comlink', '@ai-sdk/openai-compatible'] },
+  optimizeDeps: {
+    include: ['idb', 'comlink', 'react', 'react-dom/client', '@ai-sdk/openai-compatible', '@ai-sdk/anthropic'],
+  },
   test: {
     projects: [
       {
@@ -43,10 +45,12 @@ export default defineConfig({
       },
       {
         extends: true,
-        optimizeDeps: { include: ['idb', 'comlink', 'fast-check'] },
+        optimizeDeps: {
+          include: ['idb', 'comlink', 'fast-check', 'react', 'react-dom/client', 'react/jsx-dev-runtime'],
+        },
         test: {
           name: 'browser',
-          include: ['src/**/*.browser.test.ts'],
+          include: ['src/**/*.browser.test.{ts,tsx}', 'demo/**/*.browser.test.{ts,tsx}'],
           // Some tests set the origin's quota or clear its storage.
           fileParallelism: false,
           browser: {

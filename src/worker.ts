@@ -1,10 +1,10 @@
 /** `palimpsest/worker`: what a worker's script needs to hold sessions and run agents. */
 export { Agent } from './agent/agent.ts'
-export type { AgentOptions, AgentSetup, AgentStatus, RunningTurn } from './agent/agent.ts'
+export type { AgentOptions, AgentSetup, RunningTurn } from './agent/agent.ts'
 export { AgentError } from './agent/errors.ts'
 export type { AgentErrorCode } from './agent/errors.ts'
 export { ModelFailure } from './agent/failure.ts'
-export type { AssistantStreamFrame } from './agent/frames.ts'
+export type { AgentStatus, AssistantStreamFrame } from './core/live.ts'
 export type { Model, ModelRequest } from './agent/model.ts'
 export { defineTool } from './agent/tool.ts'
 export type { JsonSchema, StandardSchema, Tool, ToolContext, ToolDefinition, ToolOutput } from './agent/tool.ts'

@@ -4,11 +4,11 @@ import { MessageId } from '../core/ids.ts'
 import { hasLoneSurrogate } from '../core/request-messages.ts'
 import type { LiveSession } from '../sessions/live-session.ts'
 import { AgentError } from './errors.ts'
-import type { AssistantStreamFrame } from './frames.ts'
+import type { AgentStatus, AssistantStreamFrame } from '../core/live.ts'
 import type { Model } from './model.ts'
 import type { RequestMemory } from './request.ts'
 import type { Tool } from './tool.ts'
-import { runTurn, type TurnActivity } from './turn.ts'
+import { runTurn } from './turn.ts'
 
 /** What an agent works with; asked for anew at each turn, so that a changed configuration takes effect. */
 export type AgentSetup = {
@@ -19,8 +19,6 @@ export type AgentSetup = {
   /** Most steps (model calls) of one turn; default 50. */
   readonly maxSteps?: number
 }
-
-export type AgentStatus = { readonly kind: 'idle' } | TurnActivity
 
 export type AgentOptions = {
   readonly live: LiveSession

@@ -6,7 +6,7 @@ import { hasLoneSurrogate, wellFormedText } from '../core/request-messages.ts'
 import type { Session } from '../core/session.ts'
 import { packStream, StreamAssembler, type TimedChunk } from '../core/stream.ts'
 import { failureOf } from './failure.ts'
-import type { AssistantStreamFrame } from './frames.ts'
+import type { AssistantStreamFrame } from '../core/live.ts'
 import type { Model, ModelRequest } from './model.ts'
 
 export type AttemptOptions = {

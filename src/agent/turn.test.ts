@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { EventOf, Message } from '../core/events.ts'
 import { agentKit, handClock, tool, typesOf } from '../testing/agent-kit.ts'
 import { gate, scriptedModel } from '../testing/scripted-model.ts'
-import type { AgentStatus } from './agent.ts'
+import type { AgentStatus } from '../core/live.ts'
 
 const source = { kind: 'model', provider: 'scripted', model: 'scripted-1' }
 const weather = tool('weather', ({ city }) => `Sunny in ${city as string}`)

@@ -4,23 +4,12 @@ import type { Session } from '../core/session.ts'
 import { turnsFold } from '../core/turns.ts'
 import { runAttempt } from './attempt.ts'
 import { failureOf } from './failure.ts'
-import type { AssistantStreamFrame } from './frames.ts'
+import type { AssistantStreamFrame, TurnActivity } from '../core/live.ts'
 import type { Model } from './model.ts'
 import { orAborted } from './or-aborted.ts'
 import { buildRequest, commitRequestHeader, commitSystemPrompt, type RequestMemory, type StepPlace } from './request.ts'
 import { runTools } from './run-tools.ts'
 import type { Tool } from './tool.ts'
-
-export type TurnActivity =
-  | { readonly kind: 'thinking'; readonly turn: number; readonly step: number }
-  | { readonly kind: 'answering'; readonly turn: number; readonly step: number }
-  | {
-      readonly kind: 'tool'
-      readonly turn: number
-      readonly step: number
-      readonly name: string
-      readonly callId: string
-    }
 
 export type TurnOptions = {
   readonly session: Session

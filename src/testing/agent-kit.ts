@@ -1,6 +1,6 @@
 /** For this library's own tests: an agent on memory storage, with a hand-turned clock and counted ids. */
-import { Agent, type AgentSetup, type AgentStatus } from '../agent/agent.ts'
-import type { AssistantStreamFrame } from '../agent/frames.ts'
+import { Agent, type AgentSetup } from '../agent/agent.ts'
+import type { AgentStatus, AssistantStreamFrame } from '../core/live.ts'
 import type { Model } from '../agent/model.ts'
 import { defineTool, type Tool, type ToolContext, type ToolOutput } from '../agent/tool.ts'
 import type { SessionEvent } from '../core/events.ts'

@@ -1,5 +1,5 @@
 /** A session as the page sees it: applies what the worker decided, and asks the worker for everything else. */
-import type { AssistantStreamFrame } from '../agent/frames.ts'
+import type { AssistantStreamFrame } from '../core/live.ts'
 import type { Message, SessionEvent, TurnEndReason } from '../core/events.ts'
 import type { PalimpsestError } from '../core/errors.ts'
 import type { Committed } from '../core/fold.ts'
@@ -10,20 +10,10 @@ import type { EventData, EventOf } from '../core/events.ts'
 import { applySurfaceChange, type SurfaceState } from '../core/surface.ts'
 import { WorkerError } from './errors.ts'
 import type { Link } from './link.ts'
-import type { Attachment, FeedItem, SessionStatus } from './protocol.ts'
-
-/** What changed, in the order it happened. */
-export type SessionUpdate =
-  | { readonly kind: 'committed'; readonly entries: readonly Committed[] }
-  | { readonly kind: 'frames'; readonly frames: readonly AssistantStreamFrame[] }
-  | { readonly kind: 'status'; readonly status: SessionStatus }
-  /** The session is closed, deleted, or its worker is gone: it does not change any more. */
-  | { readonly kind: 'ended'; readonly error: PalimpsestError }
+import type { SessionStatus, SessionUpdate, SurfaceNode } from '../views/source.ts'
+import type { Attachment, FeedItem } from './protocol.ts'
 
 export type SessionUpdateListener = (update: SessionUpdate) => void
-
-/** A node of the surface with the message it contributes, if any. */
-export type SurfaceNode = { readonly seq: SessionSeq; readonly message: Message | null }
 
 /** A turn started by `send`. */
 export class ClientTurn {

@@ -1,11 +1,12 @@
 /** A session that is open in the worker: its agent, and the pages that watch it. */
 import { Agent, type AgentSetup } from '../agent/agent.ts'
-import type { AssistantStreamFrame } from '../agent/frames.ts'
+import type { AssistantStreamFrame } from '../core/live.ts'
 import { jsonText } from '../core/json.ts'
 import type { LiveSession } from '../sessions/live-session.ts'
 import type { WriteBehindStatus } from '../storage/write-behind.ts'
 import { Outbox } from './outbox.ts'
-import type { Attachment, FeedItem, SessionStatus, WireError } from './protocol.ts'
+import type { SessionStatus } from '../views/source.ts'
+import type { Attachment, FeedItem, WireError } from './protocol.ts'
 
 /** A page that gets the feed of sessions. */
 export interface Watcher {

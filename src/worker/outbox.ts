@@ -1,8 +1,9 @@
 /** Feed items of one session, in order, coalesced: commits leave with the microtask, frames with the animation frame. */
-import type { AssistantStreamFrame } from '../agent/frames.ts'
+import type { AssistantStreamFrame } from '../core/live.ts'
 import type { SurfaceChange } from '../core/fold.ts'
 import { jsonText } from '../core/json.ts'
-import type { FeedItem, SessionStatus } from './protocol.ts'
+import type { SessionStatus } from '../views/source.ts'
+import type { FeedItem } from './protocol.ts'
 
 type OpenItem =
   | { readonly kind: 'batch'; readonly firstSeq: number; readonly texts: string[]; readonly changes: SurfaceChange[] }

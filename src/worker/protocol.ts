@@ -2,10 +2,10 @@
  * What passes between a page and its worker: commands one way over comlink, feed messages the other way over a plain
  * MessagePort. Types only.
  */
-import type { AgentStatus } from '../agent/agent.ts'
 import type { ToolDescription } from '../core/events.ts'
 import type { SurfaceChange } from '../core/fold.ts'
 import type { SessionSummary } from '../sessions/sessions.ts'
+import type { SessionStatus } from '../views/source.ts'
 
 /** First message of a page to a worker. */
 export type ConnectMessage = {
@@ -33,20 +33,6 @@ export type WireError = {
 export type Reply<Value> =
   | { readonly ok: true; readonly value: Value }
   | { readonly ok: false; readonly error: WireError }
-
-/** How a session is doing, for a status line. */
-export type SessionStatus = {
-  readonly agent: AgentStatus
-  readonly storage: {
-    /** `memory` does not survive the page. */
-    readonly kind: string
-    readonly state: 'idle' | 'writing' | 'paused' | 'lost'
-    /** Events that are not stored yet. */
-    readonly unsaved: number
-    /** Why the last write failed; null when it did not. */
-    readonly lastError: { readonly code: string; readonly message: string } | null
-  }
-}
 
 /** State of a session at the moment a page attaches to it; feed items continue from here. */
 export type Attachment = {

@@ -1,8 +1,9 @@
 /**
- * Live frames of a running model call (`agent/assistant-stream`). They are not logged: the event that settles the call
- * holds the same chunks. The end frame comes after that event is committed (SPEC A8).
+ * What a running agent tells besides the log: frames of the answer that is arriving (`agent/assistant-stream`), and what
+ * it is doing. None of it is logged: the event that settles a call holds the same chunks, and the end frame comes after
+ * that event is committed (SPEC A8).
  */
-import type { StreamChunk } from '../core/events.ts'
+import type { StreamChunk } from './events.ts'
 
 export type AssistantStreamFrame =
   | {
@@ -37,3 +38,19 @@ export type AssistantStreamFrame =
           }
         | { readonly kind: 'abandoned' }
     }
+
+/** What the agent does inside a turn. */
+export type TurnActivity =
+  | { readonly kind: 'thinking'; readonly turn: number; readonly step: number }
+  | { readonly kind: 'answering'; readonly turn: number; readonly step: number }
+  | {
+      readonly kind: 'tool'
+      readonly turn: number
+      readonly step: number
+      readonly name: string
+      readonly callId: string
+      /** What the tool last said of how far it is, if it says so. */
+      readonly progress?: string
+    }
+
+export type AgentStatus = { readonly kind: 'idle' } | TurnActivity

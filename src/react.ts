@@ -1,0 +1,2 @@
+/** `palimpsest/react`: sessions, views and the agent as hooks. */
+export {}
