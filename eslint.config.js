@@ -1,8 +1,14 @@
+import reactHooks from 'eslint-plugin-react-hooks'
 import tseslint from 'typescript-eslint'
 
 export default tseslint.config(
   { ignores: ['dist', 'demo/dist', 'node_modules', 'e2e/bench/node_modules', 'scripts/**', 'eslint.config.js'] },
   ...tseslint.configs.recommendedTypeChecked,
+  {
+    files: ['**/*.tsx', 'src/react/**'],
+    ignores: ['**/*.test.{ts,tsx}'], // components of tests reach out of themselves on purpose
+    ...reactHooks.configs.flat.recommended,
+  },
   {
     languageOptions: {
       parserOptions: { project: ['./tsconfig.json', './tsconfig.node.json'], tsconfigRootDir: import.meta.dirname },

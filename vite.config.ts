@@ -1,6 +1,8 @@
 import { fileURLToPath } from 'node:url'
 import { playwright } from '@vitest/browser-playwright'
 import { defineConfig } from 'vitest/config'
+import { csp } from './demo/csp.ts'
+import { lazyChunks } from './demo/lazy-chunks.ts'
 import { embeddedProvider } from './demo/provider/vite-plugin.ts'
 
 const source = (file: string) => fileURLToPath(new URL(`./src/${file}`, import.meta.url))
@@ -17,20 +19,60 @@ const chromiumArgs = [
 ]
 const executablePath = process.env['PALIMPSEST_CHROMIUM']
 
+/** What page and worker import: prepared at once, so that nothing is reloaded when it is first met. */
+const pagePackages = [
+  'idb',
+  'comlink',
+  'react',
+  'react-dom',
+  'react-dom/client',
+  'react/jsx-runtime',
+  'mdast-util-from-markdown',
+  'mdast-util-gfm',
+  'micromark-extension-gfm',
+  'mdast-util-to-hast',
+  'hast-util-sanitize',
+  'hast-util-to-jsx-runtime',
+]
+
+const page = lazyChunks()
+const worker = lazyChunks()
+
 export default defineConfig({
-  plugins: [embeddedProvider()],
+  // The built page works from any path of any static host.
+  base: './',
+  plugins: [embeddedProvider(), csp(), page.plugin],
   resolve: {
     alias: [
+      // Its browser build decodes entities with innerHTML, which the page's policy forbids.
+      {
+        find: 'decode-named-character-reference',
+        replacement: fileURLToPath(
+          new URL('./node_modules/decode-named-character-reference/index.js', import.meta.url),
+        ),
+      },
       { find: /^palimpsest$/, replacement: source('index.ts') },
       { find: /^palimpsest\/(core|worker|ai-sdk|testing|views|react)$/, replacement: `${source('')}$1.ts` },
     ],
   },
   server: { host: '127.0.0.1', port: 5173 },
   preview: { host: '127.0.0.1', port: 4173, strictPort: true },
-  worker: { format: 'es' },
-  build: { outDir: 'demo/dist', target: 'es2022', emptyOutDir: true },
+  worker: {
+    format: 'es',
+    plugins: () => [worker.plugin],
+    rolldownOptions: { output: { chunkFileNames: worker.chunkFileNames } },
+  },
+  build: {
+    outDir: 'demo/dist',
+    target: 'es2022',
+    emptyOutDir: true,
+    // Nothing inline, so that the content security policy admits nothing inline.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    rolldownOptions: { output: { chunkFileNames: page.chunkFileNames } },
+  },
   optimizeDeps: {
-    include: ['idb', 'comlink', 'react', 'react-dom/client', '@ai-sdk/openai-compatible', '@ai-sdk/anthropic'],
+    include: [...pagePackages, '@ai-sdk/openai-compatible', '@ai-sdk/anthropic'],
   },
   test: {
     projects: [
@@ -39,14 +81,14 @@ export default defineConfig({
         test: {
           name: 'node',
           environment: 'node',
-          include: ['src/**/*.test.ts', 'demo/**/*.test.ts'],
-          exclude: ['**/*.browser.test.ts'],
+          include: ['src/**/*.test.{ts,tsx}', 'demo/**/*.test.{ts,tsx}'],
+          exclude: ['**/*.browser.test.{ts,tsx}'],
         },
       },
       {
         extends: true,
         optimizeDeps: {
-          include: ['idb', 'comlink', 'fast-check', 'react', 'react-dom/client', 'react/jsx-dev-runtime'],
+          include: [...pagePackages, 'fast-check', 'react/jsx-dev-runtime', 'vitest-browser-react'],
         },
         test: {
           name: 'browser',

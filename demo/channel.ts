@@ -9,9 +9,11 @@ export function tellChange(change: Change): void {
   channel.postMessage(change)
 }
 
-/** Calls `listener` for changes made elsewhere. */
-export function onChange(change: Change, listener: () => void): void {
-  channel.addEventListener('message', event => {
-    if ((event as MessageEvent<Change>).data === change) listener()
-  })
+/** Calls `listener` for changes made elsewhere; returns its remover. */
+export function onChange(change: Change, listener: () => void): () => void {
+  const own = (event: MessageEvent<Change>) => {
+    if (event.data === change) listener()
+  }
+  channel.addEventListener('message', own)
+  return () => channel.removeEventListener('message', own)
 }

@@ -2,13 +2,13 @@
 import type { ClientSession } from 'palimpsest'
 import { MessageId, type UserMessage, wellFormedText } from 'palimpsest/core'
 import { newId } from './new-id.ts'
-import { contentText } from './tool-card.ts'
+import { contentText } from './app/content.ts'
 
 const KEPT = 1_500
 
 /** Has a shortened version stand on the surface for the longest user message. */
 export async function shortenLongest(session: ClientSession): Promise<void> {
-  const nodes = (await session.readSurface()).flatMap(({ seq, message }) =>
+  const nodes = (await session.readSurface()).nodes.flatMap(({ seq, message }) =>
     message?.role === 'user' && message.source.kind !== 'tool' ? [{ seq, text: contentText(message.content) }] : [],
   )
   const longest = nodes.reduce((a, b) => (b.text.length > a.text.length ? b : a), nodes[0] as (typeof nodes)[number])

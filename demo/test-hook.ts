@@ -11,9 +11,16 @@ export type TestHook = {
   readonly killWorker: () => void
 }
 
+let current: ClientSession | null = null
+
+/** Tells the hook which session is on the page. */
+export function exposeSession(session: ClientSession | null): void {
+  current = session
+}
+
 /** Puts the hook on the window as `palimpsestDemo`. */
-export function initTestHook(palimpsest: Palimpsest, worker: Worker, session: () => ClientSession | null): void {
+export function initTestHook(palimpsest: Palimpsest, worker: Worker): void {
   if (!new URLSearchParams(location.search).has('e2e')) return
-  const hook: TestHook = { palimpsest, session, requestMessages, killWorker: () => worker.terminate() }
+  const hook: TestHook = { palimpsest, session: () => current, requestMessages, killWorker: () => worker.terminate() }
   Object.assign(window, { palimpsestDemo: hook })
 }

@@ -20,18 +20,21 @@ export function setTheme(theme: Theme): void {
   document.dispatchEvent(new Event('themechange'))
 }
 
-/** Takes up the remembered scheme and makes `button` switch it. */
-export function initTheme(button: HTMLButtonElement): void {
+/** Takes up the remembered scheme. */
+export function initTheme(): void {
   const stored = localStorage.getItem(STORED)
   if (isTheme(stored)) document.documentElement.dataset['theme'] = stored
-  const other = (): Theme => (currentTheme() === 'dark' ? 'light' : 'dark')
-  const label = () => {
-    button.textContent = `Switch to ${other()}`
+}
+
+/** Calls `listener` when the scheme changes, here or in the system; returns its remover. */
+export function subscribeTheme(listener: () => void): () => void {
+  const system = matchMedia('(prefers-color-scheme: dark)')
+  document.addEventListener('themechange', listener)
+  system.addEventListener('change', listener)
+  return () => {
+    document.removeEventListener('themechange', listener)
+    system.removeEventListener('change', listener)
   }
-  label()
-  button.addEventListener('click', () => setTheme(other()))
-  document.addEventListener('themechange', label)
-  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', label)
 }
 
 /** The agent's tool for it: its body needs the page. */

@@ -82,8 +82,6 @@ export function refusalWords(error: unknown): string {
       return 'There is nothing to send: the message has no visible text. Your draft is kept.'
     case 'malformed-prompt':
       return 'The message holds broken characters that no provider can read. Nothing was sent; your draft is kept.'
-    case 'busy':
-      return 'An answer is on its way. Wait for it or stop it first; your draft is kept.'
     case 'lost':
     case 'unresponsive':
     case 'start-failed':

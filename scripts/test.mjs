@@ -21,6 +21,7 @@ const bin = {
   'size-limit': 'size-limit/bin.js',
   tsc: 'typescript/bin/tsc',
   tsdown: 'tsdown/dist/run.mjs',
+  vite: 'vite/bin/vite.js',
   vitest: 'vitest/vitest.mjs',
 }
 
@@ -55,6 +56,7 @@ const stages = [
   { name: 'format', commands: [['biome', 'ci', '--colors=off']] },
   { name: 'unit', commands: vitest('node'), counts: () => vitestCounts('node'), alone: true },
   { name: 'build', commands: [['tsdown']] },
+  { name: 'demo', commands: [['vite', 'build']] },
   {
     name: 'package',
     commands: [
@@ -63,7 +65,7 @@ const stages = [
     ],
     after: ['build'],
   },
-  { name: 'size', commands: [['size-limit']], after: ['build'] },
+  { name: 'size', commands: [['size-limit']], after: ['build', 'demo'] },
   { name: 'browser', commands: vitest('browser'), counts: () => vitestCounts('browser'), alone: true, chromium: true },
   {
     name: 'e2e',

@@ -26,6 +26,7 @@ const mayImport: Record<string, readonly string[]> = {
 const packageHomes: Record<string, (file: string) => boolean> = {
   idb: file => file === 'src/storage/indexeddb.ts',
   comlink: file => file.startsWith('src/worker/'),
+  react: file => file.startsWith('src/react/'),
 }
 const packageFree = ['core', 'format']
 
@@ -107,7 +108,7 @@ function checkLayer(file: string, target: string, typeOnly: boolean, refuse: (ru
   if (to === null) return void refuse('only entries stand above the folders, nothing in them imports one')
   if (!(from in mayImport)) return void refuse(`the folder ${from} is not in the import table`)
   if (from === to || mayImport[from]?.includes(to)) return
-  if (from === 'react' && typeOnly && target === 'src/worker/client.ts') return
+  if (from === 'react' && typeOnly && /^src\/worker\/client(-session)?\.ts$/.test(target)) return
   refuse(`${from} may import ${mayImport[from]?.join(', ') || 'no other folder'}`)
 }
 
@@ -215,6 +216,7 @@ describe('the check itself', () => {
     ['a Node module in format', 'src/format/a.ts', "import { join } from 'node:path'"],
     ['a Node module elsewhere', 'src/sessions/a.ts', "import { join } from 'node:path'"],
     ['idb away from home', 'src/storage/memory.ts', "import type { IDBPDatabase } from 'idb'"],
+    ['React away from home', 'src/views/a.ts', "import { useState } from 'react'"],
     ['comlink away from home', 'src/index.ts', "export { wrap } from 'comlink'"],
     ['no extension', 'src/core/a.ts', "import { B } from './b'"],
     ['a .js extension', 'src/core/a.ts', "import { B } from './b.js'"],

@@ -1,2 +1,13 @@
-/** `palimpsest/react`: sessions, views and the agent as hooks. */
-export {}
+/** `palimpsest/react`: sessions, their views and their agents as hooks. React is the reader's own. */
+export { PalimpsestProvider } from './react/provider.tsx'
+export type { PalimpsestProviderProps } from './react/provider.tsx'
+export type { ClientSession, SessionsClient, SessionSummary } from './react/client.ts'
+export type { SessionState, UnsavedSession } from './react/session-holds.ts'
+export type { SessionListState } from './react/session-list.ts'
+export { useAgent } from './react/use-agent.ts'
+export type { Agent, AgentActions, AgentState } from './react/use-agent.ts'
+export { useSession, useSessions, useUnsavedSessions } from './react/use-session.ts'
+export type { SessionsActions } from './react/use-session.ts'
+export { useView } from './react/use-view.ts'
+export type { ReadableStore } from './react/use-view.ts'
+export { surfaceOf, transcriptOf, useStatus, useSurface, useTranscript, useUsage } from './react/use-views.ts'

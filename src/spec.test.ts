@@ -7,7 +7,7 @@ const rules = new Set(
   [...readFileSync(`${root}src/SPEC.md`, 'utf8').matchAll(/^- \*\*([A-Z]\d+)\*\* /gm)].map(([, id]) => id),
 )
 
-const isTest = (name: string) => /\.(test|e2e|test-d)\.ts$/.test(name) || /^conformance|-cases\.ts$/.test(name)
+const isTest = (name: string) => /\.(test|e2e|test-d)\.tsx?$/.test(name) || /^conformance|-cases\.ts$/.test(name)
 const tests = ['src', 'demo', 'e2e'].flatMap(folder =>
   readdirSync(`${root}${folder}`, { recursive: true, withFileTypes: true })
     .filter(entry => entry.isFile() && isTest(entry.name) && !entry.parentPath.includes('node_modules'))

@@ -1,8 +1,10 @@
 /** `palimpsest/worker`: what a worker's script needs to hold sessions and run agents. */
 export { Agent } from './agent/agent.ts'
-export type { AgentOptions, AgentSetup, RunningTurn } from './agent/agent.ts'
+export type { AgentOptions, AgentSetup, RunningTurn, SentMessage } from './agent/agent.ts'
 export { AgentError } from './agent/errors.ts'
 export type { AgentErrorCode } from './agent/errors.ts'
+export { inboxFold } from './agent/inbox.ts'
+export type { ClaimedMessage, Inbox, InboxTarget } from './agent/inbox.ts'
 export { ModelFailure } from './agent/failure.ts'
 export type { AgentStatus, AssistantStreamFrame } from './core/live.ts'
 export type { Model, ModelRequest } from './agent/model.ts'

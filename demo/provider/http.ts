@@ -1,9 +1,10 @@
 /** The embedded provider over HTTP: carries out what `respond` describes, and remembers requests for tests to look at. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { type JsonResponse, listModels, refuse, respond, type StreamResponse } from './respond.ts'
+import { createEndpoint, doneText, headersOf, wireText } from './endpoint.ts'
+import type { EmbeddedResponse, StreamResponse } from './respond.ts'
 
 export type ProviderHandlerOptions = {
-  /** Runs with every body that is JSON, before it is answered. Must not throw. */
+  /** Runs with every body that is JSON, before its answer is sent. Must not throw. */
   readonly onRequest?: (body: unknown) => void
 }
 
@@ -20,29 +21,15 @@ const recordBytesLimit = 256 * 1024 * 1024
 /** Creates the handler of `/v1/chat/completions`, `/v1/models` and `/__provider/requests`. */
 export function createProviderHandler({ onRequest }: ProviderHandlerOptions = {}): ProviderHandler {
   const recorded: Recorded[] = []
-  const attempts = new Map<string, number>()
-
-  async function complete(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const text = await readBody(request)
-    if (text === null)
-      return sendJson(response, refuse(413, 'The request is too large.', 'invalid_request_error', 'request_too_large'))
-    let body: unknown
-    try {
-      body = JSON.parse(text)
-    } catch {
-      return sendJson(
-        response,
-        refuse(400, 'We could not parse the JSON body of your request.', 'invalid_request_error', 'invalid_json'),
-      )
-    }
+  const endpoint = createEndpoint(({ text, body, status }) => {
     onRequest?.(body)
-    const attempt = attempts.get(text) ?? 0
-    attempts.set(text, attempt + 1)
-    const { authorization } = request.headers
-    const answer = respond({ body, attempt, ...(authorization === undefined ? {} : { authorization }) })
-    remember({ text, status: answer.status })
-    if ('json' in answer) sendJson(response, answer)
-    else sendStream(response, answer)
+    remember({ text, status })
+  })
+
+  async function answer(request: IncomingMessage, response: ServerResponse, path: string): Promise<void> {
+    const text = await readBody(request)
+    const { method = '', headers } = request
+    send(response, endpoint.answer({ method, path, text, authorization: headers.authorization }))
   }
 
   function remember(entry: Recorded): void {
@@ -50,7 +37,6 @@ export function createProviderHandler({ onRequest }: ProviderHandlerOptions = {}
     let bytes = recorded.reduce((sum, each) => sum + each.text.length, 0)
     while (recorded.length > recordLimit || bytes > recordBytesLimit) {
       const { text = '' } = recorded.shift() ?? {}
-      attempts.delete(text)
       bytes -= text.length
     }
   }
@@ -72,13 +58,11 @@ export function createProviderHandler({ onRequest }: ProviderHandlerOptions = {}
     if (pathname.startsWith('/v1/')) {
       allowAnyOrigin(request, response)
       if (request.method === 'OPTIONS') response.writeHead(204).end()
-      else if (route === 'POST /v1/chat/completions') complete(request, response).catch(() => response.destroy())
-      else if (route === 'GET /v1/models') sendJson(response, { status: 200, headers: {}, json: listModels() })
-      else sendJson(response, refuse(404, `Unknown request: ${route}`, 'invalid_request_error', 'unknown_url'))
+      else answer(request, response, pathname).catch(() => response.destroy())
     } else if (route === 'GET /__provider/requests') showRecorded(response, new URLSearchParams(query))
     else if (route === 'DELETE /__provider/requests') {
       recorded.length = 0
-      attempts.clear()
+      endpoint.forgetAttempts()
       response.writeHead(204).end()
     } else if (next) next()
     else response.writeHead(404).end()
@@ -109,31 +93,27 @@ async function readBody(request: IncomingMessage): Promise<string | null> {
   return size > bodyLimit ? null : Buffer.concat(chunks).toString('utf8')
 }
 
-function sendJson(response: ServerResponse, answer: JsonResponse): void {
-  response.writeHead(answer.status, { 'content-type': 'application/json', ...answer.headers })
-  response.end(JSON.stringify(answer.json))
+function send(response: ServerResponse, answer: EmbeddedResponse): void {
+  response.writeHead(answer.status, headersOf(answer))
+  if ('json' in answer) response.end(JSON.stringify(answer.json))
+  else sendStream(response, answer)
 }
 
 function sendStream(response: ServerResponse, { pieces, end }: StreamResponse): void {
-  response.writeHead(200, {
-    'content-type': 'text/event-stream; charset=utf-8',
-    'cache-control': 'no-cache, no-transform',
-    'x-accel-buffering': 'no',
-  })
   response.flushHeaders()
   let timer: NodeJS.Timeout | undefined
   response.on('close', () => clearTimeout(timer))
 
   const sendFrom = (index: number): void => {
     const piece = pieces[index]
-    if (piece) timer = setTimeout(() => send(piece.data, index), piece.delayMs)
-    else if (end === 'done') response.end('data: [DONE]\n\n')
+    if (piece) timer = setTimeout(() => sendPiece(piece.data, index), piece.delayMs)
+    else if (end === 'done') response.end(doneText)
     else if (end === 'close') response.end()
     else response.destroy()
   }
   // The next piece waits until this one has left: a cut must not take back what was sent before it.
-  const send = (data: string | object, index: number): void => {
-    response.write(typeof data === 'string' ? data : `data: ${JSON.stringify(data)}\n\n`, () => {
+  const sendPiece = (data: string | object, index: number): void => {
+    response.write(wireText(data), () => {
       if (!response.destroyed) sendFrom(index + 1)
     })
   }

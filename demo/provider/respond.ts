@@ -5,6 +5,7 @@
 import { validateOpenAiChat } from 'palimpsest/testing'
 import { type ChatRequest, estimateTokens, hashHistory, readChatRequest } from './chat-request.ts'
 import { type Directives, type Failure, readDirectives } from './directives.ts'
+import { models } from './models.ts'
 import { compose } from './script.ts'
 import { created, type Piece, type StreamEnd, toCompletion, toPieces } from './stream.ts'
 
@@ -26,12 +27,6 @@ export type JsonResponse = {
   readonly json: object
 }
 export type StreamResponse = { readonly status: 200; readonly pieces: readonly Piece[]; readonly end: StreamEnd }
-
-/** The models on offer and the size of their windows in tokens. */
-export const models: ReadonlyMap<string, number> = new Map([
-  ['embedded-small', 16_000],
-  ['embedded-large', 128_000],
-])
 
 /** Answers a chat completion request. Pure: the same request gets the same answer, and it never throws. */
 export function respond({ body, authorization, attempt = 0 }: EmbeddedRequest): EmbeddedResponse {

@@ -1,8 +1,8 @@
 import { PalimpsestError } from '../core/errors.ts'
 
 export type AgentErrorCode =
-  /** A turn is running; wait for it or cancel it. */
-  | 'busy'
+  /** The message was taken back before a turn had it. */
+  | 'canceled'
   /** The prompt holds nothing but white space. Nothing was logged. */
   | 'empty-prompt'
   /** The prompt holds half of a surrogate pair, which no request can carry. Nothing was logged. */

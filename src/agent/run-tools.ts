@@ -19,14 +19,15 @@ export type RunToolsOptions = {
   /** Resolves when the log is stored; awaited before each body, so that an effect never outruns its record. */
   readonly flush: () => Promise<void>
   readonly newId: () => string
-  readonly onStart: (call: ToolCallBlock) => void
+  /** Told when a call begins, and each time its tool says how far it is. */
+  readonly onRunning: (call: ToolCallBlock, progress?: string) => void
 }
 
 type Outcome = { readonly content: readonly ContentBlock[]; readonly error?: ToolError }
 
 /** Runs `calls` one after the other. After an abort the rest is answered without running. */
 export async function runTools(calls: readonly ToolCallBlock[], options: RunToolsOptions): Promise<void> {
-  const { session, place, signal, onStart } = options
+  const { session, place, signal, onRunning } = options
   for (const call of calls) {
     const started = session.append('tool/call', {
       ...place,
@@ -38,7 +39,7 @@ export async function runTools(calls: readonly ToolCallBlock[], options: RunTool
     if (signal.aborted) {
       outcome = failed('AbortError', 'ABORTED_BEFORE_DISPATCH', 'The turn was stopped before this call ran.')
     } else {
-      onStart(call)
+      onRunning(call)
       outcome = await recorded(options, () => runCall(call, started.seq, options))
     }
     try {
@@ -87,18 +88,22 @@ async function recorded({ flush, signal }: RunToolsOptions, body: () => Promise<
 async function runCall(
   call: ToolCallBlock,
   startedSeq: SessionSeq,
-  { session, tools, signal }: RunToolsOptions,
+  { session, tools, signal, onRunning }: RunToolsOptions,
 ): Promise<Outcome> {
   if (signal.aborted)
     return failed('AbortError', 'ABORTED_BEFORE_DISPATCH', 'The turn was stopped before this call ran.')
   const tool = tools.get(call.name)
   if (tool === undefined)
     return failed('ToolError', 'UNKNOWN_TOOL', `There is no tool named ${bounded(call.name, 80)}.`)
+  let isRunning = true
   const context: ToolContext = {
     sessionId: session.id,
     callId: call.id,
     idempotencyKey: `${session.id}/${startedSeq}/${call.id}`,
     signal,
+    report: progress => {
+      if (isRunning) onRunning(call, firstCodePoints(wellFormedText(progress), MAX_PROGRESS))
+    },
   }
   try {
     const result = await orAborted(checkedRun(tool, call, context), signal)
@@ -107,8 +112,15 @@ async function runCall(
     )
   } catch (error) {
     return failed('ToolError', 'TOOL_FAILED', errorText(error))
+  } finally {
+    isRunning = false
   }
 }
+
+/** Longest progress that is shown, code points. */
+const MAX_PROGRESS = 200
+
+const firstCodePoints = (text: string, count: number): string => [...text.slice(0, 2 * count)].slice(0, count).join('')
 
 async function checkedRun(tool: Tool, call: ToolCallBlock, context: ToolContext): Promise<Outcome> {
   const checked = await tool.check(parseArguments(call.arguments))

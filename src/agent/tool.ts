@@ -12,6 +12,11 @@ export type ToolContext = {
   readonly idempotencyKey: string
   /** Aborts when the turn is cancelled. A body that goes on is not waited for and its result is dropped. */
   readonly signal: AbortSignal
+  /**
+   * Says how far the call is, for people: shown while it runs, at most 200 code points of it, and never logged. After the
+   * call has ended it does nothing.
+   */
+  readonly report: (progress: string) => void
 }
 
 /** A result: text, any other JSON value (shown to the model as JSON text), or blocks of content. */

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import type { EventOf, Message } from '../core/events.ts'
 import { agentKit, handClock, tool, typesOf } from '../testing/agent-kit.ts'
-import { gate, scriptedModel } from '../testing/scripted-model.ts'
+import { scriptedModel } from '../testing/scripted-model.ts'
 import type { AgentStatus } from '../core/live.ts'
 
 const source = { kind: 'model', provider: 'scripted', model: 'scripted-1' }
@@ -251,26 +251,12 @@ describe('prompts', () => {
     await turn.done
   })
 
-  it('A2 refuses a second prompt while a turn runs, and takes it afterwards', async () => {
-    const pause = gate()
-    const model = scriptedModel([[pause, { type: 'text-delta', index: 0, text: 'a' }, stop], { text: 'b' }])
-    const kit = await agentKit({ model })
-    const turn = kit.agent.send({ text: 'one' })
-    expect(() => kit.agent.send({ text: 'two' })).toThrow(expect.objectContaining({ code: 'busy' }))
-    pause.open()
-    await turn.done
-    expect(await kit.agent.send({ text: 'two' }).done).toEqual({ kind: 'completed' })
-    expect(textsOf(kit.live.session.deriveMessages())).toEqual(['one', 'a', 'two', 'b'])
-  })
-
   it('A2 refuses two tools of one name before anything is logged', async () => {
     const kit = await agentKit({ model: scriptedModel([]), tools: [weather, weather] })
     expect(() => kit.agent.send({ text: 'hi' })).toThrow(expect.objectContaining({ code: 'tool' }))
     expect(kit.live.session.length).toBe(0)
   })
 })
-
-const stop = { type: 'finish', reason: { kind: 'stop' } } as const
 
 describe('system prompt and header', () => {
   const reasonsOf = (events: readonly { type: string; data: unknown }[]) =>

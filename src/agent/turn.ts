@@ -4,6 +4,7 @@ import type { Session } from '../core/session.ts'
 import { turnsFold } from '../core/turns.ts'
 import { runAttempt } from './attempt.ts'
 import { failureOf } from './failure.ts'
+import { claimMessages, commitSplices, inboxFold, planReturn } from './inbox.ts'
 import type { AssistantStreamFrame, TurnActivity } from '../core/live.ts'
 import type { Model } from './model.ts'
 import { orAborted } from './or-aborted.ts'
@@ -29,34 +30,57 @@ export type TurnOptions = {
 }
 
 /**
- * Starts a turn for `prompt` and runs it to its end. `turn/start` and the prompt's step are committed before this
- * returns its promise; the promise never rejects: every ending is a `turn/end`.
+ * Starts a turn for `prompt`, or for what the inbox holds, and runs it to its end. `turn/start` and the prompt's step are
+ * committed before this returns its promise; the promise never rejects: every ending is a `turn/end`.
  */
 export function runTurn(
-  prompt: UserMessage,
+  prompt: UserMessage | null,
   options: TurnOptions,
 ): { readonly turn: number; readonly done: Promise<TurnEndReason> } {
-  const { session } = options
-  const turn = session.fold(turnsFold).lastTurn + 1
-  session.append('turn/start', { turn })
+  const turn = startTurn(options.session)
   return { turn, done: runSteps(turn, prompt, options) }
 }
 
-async function runSteps(turn: number, prompt: UserMessage, options: TurnOptions): Promise<TurnEndReason> {
+function startTurn(session: Session): number {
+  const turn = session.fold(turnsFold).lastTurn + 1
+  session.append('turn/start', { turn })
+  return turn
+}
+
+/** Logs a turn that could not begin: nobody waits for it to whom the error could be thrown. */
+export function failTurn(session: Session, error: unknown): void {
+  session.append('turn/end', { turn: startTurn(session), reason: { kind: 'error', error: failureOf(error) } })
+}
+
+async function runSteps(turn: number, prompt: UserMessage | null, options: TurnOptions): Promise<TurnEndReason> {
   const { session, signal, maxSteps } = options
   let reason: TurnEndReason | null = null
+  let truncated: TurnEndReason | null = null
   try {
     for (let step = 1; reason === null && !signal.aborted; step += 1) {
-      reason =
-        step > maxSteps ? stepLimit(maxSteps) : await runStep({ turn, step }, step === 1 ? prompt : null, options)
+      if (step > maxSteps) reason = stepLimit(maxSteps)
+      else {
+        const isFirst = step === 1
+        const said = isFirst && prompt !== null ? [prompt] : claimMessages(session, isFirst)
+        reason = await runStep({ turn, step }, said, options)
+        // One truncated answer makes the whole turn a truncated one.
+        if (reason?.kind === 'max-tokens') truncated = reason
+        if (endsWell(reason) && session.fold(inboxFold).nextStep.length > 0) reason = null
+      }
     }
+    if (reason?.kind === 'completed') reason = truncated ?? reason
   } catch (error) {
     reason = { kind: 'error', error: failureOf(error) }
   }
   if (signal.aborted || reason === null) reason = { kind: 'aborted', reason: signal.reason as CancelCause }
+  commitSplices(session, planReturn(session.fold(inboxFold)))
   session.append('turn/end', { turn, reason })
   return reason
 }
+
+/** The model had its say: whatever else is pending may follow. */
+export const endsWell = (reason: TurnEndReason | null): boolean =>
+  reason?.kind === 'completed' || reason?.kind === 'max-tokens'
 
 const stepLimit = (maxSteps: number): TurnEndReason => ({
   kind: 'error',
@@ -66,7 +90,7 @@ const stepLimit = (maxSteps: number): TurnEndReason => ({
 /** Null when the model wants another step, or the turn was stopped. */
 async function runStep(
   place: StepPlace,
-  prompt: UserMessage | null,
+  said: readonly UserMessage[],
   options: TurnOptions,
 ): Promise<TurnEndReason | null> {
   const { session, model, tools, memory, signal, flush } = options
@@ -74,7 +98,7 @@ async function runStep(
   try {
     const descriptions = [...tools.values()].map(tool => tool.description)
     commitSystemPrompt(session, options.system, place, { model, tools: descriptions, memory }, options.newId)
-    if (prompt !== null) session.append('user/message', prompt, { surfaceOp: 'append' })
+    for (const message of said) session.append('user/message', message, { surfaceOp: 'append' })
     commitRequestHeader(session, model, descriptions, memory)
     options.onActivity({ kind: 'thinking', ...place })
     await orAborted(flush(), signal)
@@ -101,9 +125,12 @@ async function runStep(
           (block): block is ToolCallBlock => block.type === 'tool-call',
         )
         if (calls.length === 0) return { kind: 'completed' }
-        const onStart = (call: ToolCallBlock) =>
-          options.onActivity({ kind: 'tool', ...place, name: call.name, callId: call.id })
-        await runTools(calls, { ...options, place, onStart })
+        const onRunning = ({ name, id }: ToolCallBlock, progress?: string) =>
+          options.onActivity({
+            ...{ kind: 'tool', ...place, name, callId: id },
+            ...(progress === undefined ? {} : { progress }),
+          })
+        await runTools(calls, { ...options, place, onRunning })
         return null
       }
     }

@@ -40,7 +40,7 @@ export class FoldSet {
   readonly #folds: Fold<unknown>[] = []
   readonly #states: unknown[] = []
 
-  constructor(folds: readonly Fold<never>[]) {
+  constructor(folds: readonly Fold<unknown>[]) {
     for (const fold of folds) this.register(fold, fold.initial())
   }
 

@@ -1016,3 +1016,39 @@ describe('the largest numbers', () => {
     session.append('turn/start', { turn: Number.MAX_SAFE_INTEGER - 1 })
   })
 })
+
+describe('folds of its own', () => {
+  const types: Fold<readonly string[]> = {
+    key: 'types',
+    version: 1,
+    initial: () => [],
+    evolve: (state, { event }) => [...state, event.type],
+    toJSON: state => state,
+    fromJSON: json => json as string[],
+  }
+
+  it('[L15] a session has the folds it is made with, from its first event on, restored ones too', () => {
+    const session = Session.create({ id: 's', now: () => 1, folds: [types] })
+    expect(session.fold(types)).toEqual([])
+    const seen: (readonly string[])[] = []
+    session.subscribe(() => seen.push(session.fold(types)))
+    session.append('turn/start', { turn: 1 })
+    expect(() => session.append('turn/start', { turn: -1 })).toThrow()
+    session.append('turn/end', { turn: 1, reason: { kind: 'completed' } })
+    expect(seen).toEqual([['turn/start'], ['turn/start', 'turn/end']])
+    const { header } = session
+    const again = Session.fromRestore({ header, events: storedEvents(session), now: () => 1, folds: [types] })
+    expect(again.fold(types)).toEqual(['turn/start', 'turn/end', 'session/end-seed'])
+    expect(() => Session.create({ id: 's', now: () => 1 }).fold(types)).toThrow(
+      expect.objectContaining({ name: 'SessionError', code: 'payload' }),
+    )
+  })
+
+  it('[L15] refuses two folds of one key', () => {
+    for (const folds of [[types, types], [{ ...types, key: 'turns' }]]) {
+      expect(() => Session.create({ id: 's', now: () => 1, folds })).toThrow(
+        expect.objectContaining({ name: 'SessionError', code: 'payload' }),
+      )
+    }
+  })
+})

@@ -37,6 +37,8 @@ export type SessionOptions = {
   readonly now: () => number
   /** Told when a listener throws or rejects; the append it was told about stands. */
   readonly onListenerError?: (error: unknown) => void
+  /** Folds this session has besides its own, from its first event on; read with `fold`. Their keys must differ. */
+  readonly folds?: readonly Fold<unknown>[]
 }
 
 export type CreateOptions = SessionOptions & {
@@ -96,7 +98,7 @@ export class SessionSurface {
 }
 
 /** The folds every session has, in the order they are advanced. */
-const coreFolds: readonly Fold<never>[] = [surfaceFold, messagesFold, turnsFold, requestFold] as never
+const coreFolds: readonly Fold<unknown>[] = [surfaceFold, messagesFold, turnsFold, requestFold]
 
 /**
  * A conversation: the log in memory, the surface and the messages it derives to. Needs no worker and no storage.
@@ -112,7 +114,7 @@ export class Session {
 
   readonly #options: SessionOptions
   readonly #events: SessionEvent[] = []
-  readonly #folds = new FoldSet(coreFolds)
+  readonly #folds: FoldSet
   readonly #surface: SurfaceState
   readonly #listeners: SessionListener[] = []
   readonly #eventAt = (seq: SessionSeq): SessionEvent | undefined => this.#events[seq]
@@ -127,6 +129,7 @@ export class Session {
   ) {
     this.header = header
     this.#options = options
+    this.#folds = new FoldSet([...coreFolds, ...(options.folds ?? [])])
     this.#surface = this.#folds.state(surfaceFold)
     this.surface = new SessionSurface(this.#surface)
     this.inheritedEventCount = inherited
@@ -138,7 +141,7 @@ export class Session {
   /**
    * A new session, optionally from a seed that is copied and frozen.
    *
-   * @throws {SessionError} `header`, or the error of the first event that is refused, with its `index`.
+   * @throws {SessionError} `header`, `payload` for two folds of one key, or the error of the first event that is refused, with its `index`.
    */
   static create(options: CreateOptions): Session {
     const header = snapshotJson<SessionHeader>({
@@ -161,7 +164,7 @@ export class Session {
   /**
    * A session from a stored log. The session takes the events over: they are neither copied nor frozen.
    *
-   * @throws {SessionError} `header`, or the error of the first event that is refused, with its `index`.
+   * @throws {SessionError} `header`, `payload` for two folds of one key, or the error of the first event that is refused, with its `index`.
    */
   static fromRestore(options: RestoreOptions): Session {
     const { header, events } = options

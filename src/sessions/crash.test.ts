@@ -1,13 +1,11 @@
 /** A crash after any event: what is stored opens again, is closed as the rules say, and goes on. */
 import { describe, expect, it } from 'vitest'
 import type { SessionEvent } from '../core/events.ts'
-import { LogId, SessionId, SessionSeq } from '../core/ids.ts'
+import { SessionId } from '../core/ids.ts'
 import { validateOpenAiChat } from '../core/provider-rules.ts'
 import { repairLog } from '../core/repair.ts'
 import { requestMessages } from '../core/request-messages.ts'
-import { memoryStorage } from '../storage/memory.ts'
-import type { SessionStorage } from '../storage/storage.ts'
-import { agentKit, handClock, settled, storedEvents, tool, typesOf } from '../testing/agent-kit.ts'
+import { agentKit, handClock, leftWith, settled, storedEvents, tool, typesOf } from '../testing/agent-kit.ts'
 import { chunksOf, requestTo } from '../testing/ai-sdk-kit.ts'
 import { answerOf, openAiKit } from '../testing/openai-kit.ts'
 import { scriptedModel } from '../testing/scripted-model.ts'
@@ -25,22 +23,6 @@ async function completeLog(): Promise<readonly SessionEvent[]> {
   await kit.agent.send({ text: 'hi' }).done
   await kit.agent.send({ text: 'read and write' }).done
   return kit.stored()
-}
-
-/** A storage that was left with these events and nothing else. */
-async function leftWith(events: readonly SessionEvent[], text = JSON.stringify(events)): Promise<SessionStorage> {
-  const storage = memoryStorage()
-  const header = { version: 3, id: 's', createdAt: 1_000, isSeeded: false } as const
-  await storage.append({
-    id: SessionId('s'),
-    logId: LogId('log'),
-    epoch: 1,
-    segment: { firstSeq: SessionSeq(0), count: events.length, text },
-    durability: 'strict',
-    time: 1_000,
-    create: { header, logId: LogId('log'), inherited: [] },
-  })
-  return storage
 }
 
 const isTurnOpen = (events: readonly SessionEvent[]): boolean =>

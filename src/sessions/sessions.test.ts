@@ -2,6 +2,7 @@
 import { describe, expect, it, vi } from 'vitest'
 import { user } from '../core/builders.ts'
 import type { SessionEvent } from '../core/events.ts'
+import type { Fold } from '../core/fold.ts'
 import { SessionId } from '../core/ids.ts'
 import { memoryStorage } from '../storage/memory.ts'
 import { StorageError } from '../storage/storage.ts'
@@ -402,5 +403,25 @@ describe('a session that is closed', () => {
     say(live, 'two')
     await expect(live.flush()).rejects.toMatchObject({ code: 'closed' })
     expect((await sessions.open(a)).session.deriveMessages()).toHaveLength(1)
+  })
+})
+
+describe('folds', () => {
+  it('[L15] every session that is opened has them, new or restored', async () => {
+    const count: Fold<number> = {
+      key: 'count',
+      version: 1,
+      initial: () => 0,
+      evolve: state => state + 1,
+      toJSON: state => state,
+      fromJSON: json => json as number,
+    }
+    const { storage, lease } = house()
+    const sessions = new Sessions({ storage, lease, now: () => 1, newId: countedIds(), folds: [count] })
+    const live = await sessions.open(a)
+    say(live, 'one')
+    expect(live.session.fold(count)).toBe(1)
+    await sessions.close(a)
+    expect((await sessions.open(a)).session.fold(count)).toBe(2)
   })
 })

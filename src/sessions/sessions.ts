@@ -1,6 +1,7 @@
 /** All sessions of one storage: create, open, list, rename, delete. */
 import { SessionError } from '../core/errors.ts'
 import type { SessionEvent } from '../core/events.ts'
+import type { Fold } from '../core/fold.ts'
 import { LogId, SessionId, SessionSeq } from '../core/ids.ts'
 import { repairLog } from '../core/repair.ts'
 import { Session } from '../core/session.ts'
@@ -21,6 +22,8 @@ export type SessionsOptions = {
   readonly onStorageStatus?: (id: SessionId, status: WriteBehindStatus) => void
   /** Told when a listener of a live session fails. */
   readonly onListenerError?: (error: unknown) => void
+  /** Folds every live session has besides its own; read with `live.session.fold`. */
+  readonly folds?: readonly Fold<unknown>[]
 }
 
 /** What a list shows of a session. */
@@ -146,8 +149,8 @@ export class Sessions {
   }
 
   async #open(id: SessionId, release: Release): Promise<LiveSession> {
-    const { storage, now, newId, onListenerError } = this.#options
-    const options = { now, ...(onListenerError === undefined ? {} : { onListenerError }) }
+    const { storage, now, newId, onListenerError, folds = [] } = this.#options
+    const options = { now, folds, ...(onListenerError === undefined ? {} : { onListenerError }) }
     const record = await storage.claim(id)
     if (record === null) {
       const session = Session.create({ id, ...options })

@@ -1,10 +1,11 @@
 /** For this library's own tests: an agent on memory storage, with a hand-turned clock and counted ids. */
 import { Agent, type AgentSetup } from '../agent/agent.ts'
+import { inboxFold } from '../agent/inbox.ts'
 import type { AgentStatus, AssistantStreamFrame } from '../core/live.ts'
 import type { Model } from '../agent/model.ts'
 import { defineTool, type Tool, type ToolContext, type ToolOutput } from '../agent/tool.ts'
 import type { SessionEvent } from '../core/events.ts'
-import { SessionId } from '../core/ids.ts'
+import { LogId, SessionId, SessionSeq } from '../core/ids.ts'
 import type { JsonValue } from '../core/json.ts'
 import { type Lease, memoryLease } from '../sessions/lease.ts'
 import type { LiveSession } from '../sessions/live-session.ts'
@@ -82,7 +83,7 @@ export async function agentKit(
 ): Promise<AgentKit> {
   const { id = 's', storage = memoryStorage(), lease = memoryLease() } = options
   const { clock = handClock(), newId = countedIds() } = options
-  const sessions = new Sessions({ storage, lease, now: clock.now, newId })
+  const sessions = new Sessions({ storage, lease, now: clock.now, newId, folds: [inboxFold] })
   const live = await sessions.open(SessionId(id))
   const frames: AssistantStreamFrame[] = []
   const statuses: AgentStatus[] = []
@@ -114,6 +115,25 @@ export async function agentKit(
 export async function storedEvents(storage: SessionStorage, id = 's'): Promise<readonly SessionEvent[]> {
   const segments = await storage.read(SessionId(id))
   return segments.flatMap(segment => JSON.parse(segment.text) as SessionEvent[])
+}
+
+/** A storage that was left with these events and nothing else. */
+export async function leftWith(
+  events: readonly SessionEvent[],
+  text: string = JSON.stringify(events),
+): Promise<SessionStorage> {
+  const storage = memoryStorage()
+  const header = { version: 3, id: 's', createdAt: 1_000, isSeeded: false } as const
+  await storage.append({
+    id: SessionId('s'),
+    logId: LogId('log'),
+    epoch: 1,
+    segment: { firstSeq: SessionSeq(0), count: events.length, text },
+    durability: 'strict',
+    time: 1_000,
+    create: { header, logId: LogId('log'), inherited: [] },
+  })
+  return storage
 }
 
 /** A tool that takes any object. */

@@ -9,6 +9,8 @@ import type { SessionSeq } from '../core/ids.ts'
 import type { AgentStatus, AssistantStreamFrame } from '../core/live.ts'
 import type { UsageState } from './usage.ts'
 
+export type { AgentStatus }
+
 /** How a session is doing. */
 export type SessionStatus = {
   readonly agent: AgentStatus
@@ -48,7 +50,7 @@ export type SessionSource = {
   /** Frames so far of the model call that is running. */
   readonly frames: readonly AssistantStreamFrame[]
   readonly status: SessionStatus
-  /** Token counts as of `length`. */
+  /** Token counts as of `length`; the same object until they change. */
   readonly usage: UsageState
   /** Events `from` (inclusive) to `to` (exclusive), in order. */
   readEvents(range: { readonly from: number; readonly to: number }): AsyncIterable<SessionEvent>

@@ -1,7 +1,7 @@
 /** What a session has cost so far, and how full the model's window is: one fold over the log (SPEC V8). */
-import type { SessionEvent, StreamRecord, Usage } from '../core/events.ts'
+import type { SessionEvent, Usage } from '../core/events.ts'
 import type { Fold } from '../core/fold.ts'
-import type { JsonValue } from '../core/json.ts'
+import { asUsage, streamUsage } from './stream-facts.ts'
 
 export type UsageState = {
   /** Of the latest request; null before the first one. */
@@ -32,7 +32,7 @@ export const usageFold: Fold<UsageState> = {
   version: 1,
   initial: () => EMPTY,
   evolve: (state, { event }) => evolveUsage(state, event),
-  toJSON: state => state as unknown as JsonValue,
+  toJSON: state => state,
   fromJSON: json => json as unknown as UsageState,
 }
 
@@ -44,7 +44,7 @@ export function evolveUsage(state: UsageState, event: SessionEvent): UsageState 
       return { ...state, provider, model, contextWindow }
     }
     case 'assistant/message':
-      return counted(state, event.data.usage ?? streamUsage(event.data.stream))
+      return counted(state, asUsage(event.data.usage) ?? streamUsage(event.data.stream))
     case 'assistant/attempt':
       return counted(state, streamUsage(event.data.stream))
     default:
@@ -56,12 +56,6 @@ function counted(state: UsageState, usage: Usage | null): UsageState {
   const calls = state.calls + 1
   if (usage === null) return { ...state, calls }
   return { ...state, calls, total: sum(state.total, usage), last: usage }
-}
-
-/** The last usage a stream reported. */
-function streamUsage(stream: readonly StreamRecord[]): Usage | null {
-  const record = stream.findLast(each => each.type === 'chunk' && each.chunk.type === 'usage')
-  return record?.type === 'chunk' && record.chunk.type === 'usage' ? record.chunk.usage : null
 }
 
 const OPTIONAL = ['totalTokens', 'cacheReadTokens', 'cacheWriteTokens', 'reasoningTokens'] as const

@@ -1,4 +1,6 @@
 /** A session as the page sees it: applies what the worker decided, and asks the worker for everything else. */
+import { AgentError } from '../agent/errors.ts'
+import { evolveInbox, goneMessages, type Inbox, type InboxTarget } from '../agent/inbox.ts'
 import type { AssistantStreamFrame } from '../core/live.ts'
 import type { Message, SessionEvent, TurnEndReason } from '../core/events.ts'
 import type { PalimpsestError } from '../core/errors.ts'
@@ -8,42 +10,18 @@ import { jsonText, snapshotJson } from '../core/json.ts'
 import type { AppendableEventType, IntentArguments } from '../core/session.ts'
 import type { EventData, EventOf } from '../core/events.ts'
 import { applySurfaceChange, type SurfaceState } from '../core/surface.ts'
+import type { SessionSource, SessionStatus, SessionUpdate, SurfaceNode } from '../views/source.ts'
+import { evolveUsage, type UsageState } from '../views/usage.ts'
+import { ClientTurn, type TakenMessage } from './client-turn.ts'
 import { WorkerError } from './errors.ts'
 import type { Link } from './link.ts'
-import type { SessionStatus, SessionUpdate, SurfaceNode } from '../views/source.ts'
+import { Listeners } from './listeners.ts'
+import { Outcomes } from './outcomes.ts'
 import type { Attachment, FeedItem } from './protocol.ts'
 
 export type SessionUpdateListener = (update: SessionUpdate) => void
 
-/** A turn started by `send`. */
-export class ClientTurn {
-  readonly #accepted: Promise<number>
-  /**
-   * How the turn ended. Rejects when the prompt was refused (then nothing was logged: `busy`, `empty-prompt` …) or the
-   * worker is gone.
-   */
-  readonly done: Promise<TurnEndReason>
-  /** Stops the turn; what was visible of its answer is kept. */
-  readonly cancel: () => Promise<void>
-
-  /** Made by `send`. @internal */
-  constructor(accepted: Promise<number>, done: Promise<TurnEndReason>, cancel: () => Promise<void>) {
-    this.#accepted = accepted
-    this.done = done
-    this.cancel = cancel
-    // A refusal reaches the caller through `done` as well.
-    accepted.catch(() => undefined)
-  }
-
-  /** The turn's number, once the prompt is committed. Rejects when the prompt was refused. */
-  get accepted(): Promise<number> {
-    // Who asks here learns of a refusal here; `done` need not be looked at too.
-    this.done.catch(() => undefined)
-    return this.#accepted
-  }
-}
-
-type Waiter<Value> = { readonly resolve: (value: Value) => void; readonly reject: (error: PalimpsestError) => void }
+type Waiter = { readonly resolve: () => void; readonly reject: (error: PalimpsestError) => void }
 
 /** How many ends of turns are kept for a caller whose `send` is answered after them. */
 const KEPT_TURN_ENDS = 16
@@ -51,19 +29,26 @@ const KEPT_TURN_ENDS = 16
 /** Most events of one page of `readEvents`. */
 const PAGE = 512
 
-export class ClientSession {
+export class ClientSession implements SessionSource {
   readonly id: string
   readonly #link: Link
   readonly #leave: (session: ClientSession) => Promise<void>
   readonly #surface: SurfaceState
-  readonly #listeners = new Set<SessionUpdateListener>()
-  readonly #turns = new Map<number, Waiter<TurnEndReason>>()
-  /** Ends of turns that came before somebody asked for them. */
-  readonly #endedTurns = new Map<number, TurnEndReason>()
-  readonly #seqs: { readonly seq: number; readonly waiter: Waiter<void> }[] = []
+  readonly #listeners = new Listeners<SessionUpdate>()
+  /** How turns ended. */
+  readonly #turnEnds = new Outcomes<number, TurnEndReason>()
+  /** The turn each message of the inbox became part of. */
+  readonly #claims = new Outcomes<string, number>()
+  readonly #seqs: { readonly seq: number; readonly waiter: Waiter }[] = []
   #nextSeq: number
   #status: SessionStatus
   #frames: AssistantStreamFrame[]
+  #usage: UsageState
+  #inbox: Inbox
+  /** Number of the turn of the last step. */
+  #turn = 0
+  /** How many turns ended here. */
+  #endedTurns = 0
 
   constructor(attachment: Attachment, link: Link, leave: (session: ClientSession) => Promise<void>) {
     this.id = attachment.id
@@ -73,6 +58,8 @@ export class ClientSession {
     this.#nextSeq = attachment.nextSeq
     this.#status = attachment.status
     this.#frames = JSON.parse(attachment.frames) as AssistantStreamFrame[]
+    this.#usage = JSON.parse(attachment.usage) as UsageState
+    this.#inbox = JSON.parse(attachment.inbox) as Inbox
   }
 
   /** Number of events this page knows to be committed. */
@@ -94,12 +81,19 @@ export class ClientSession {
     return this.#frames
   }
 
+  /** Token counts as of `length`. */
+  get usage(): UsageState {
+    return this.#usage
+  }
+
+  /** Messages that wait for a turn or a step, as of `length`; the same object as long as nothing changes. */
+  get inbox(): Inbox {
+    return this.#inbox
+  }
+
   /** Calls `listener` with each change from now on; returns its remover. */
   subscribe(listener: SessionUpdateListener): () => void {
-    this.#listeners.add(listener)
-    return () => {
-      this.#listeners.delete(listener)
-    }
+    return this.#listeners.add(listener)
   }
 
   /**
@@ -149,9 +143,10 @@ export class ClientSession {
     return JSON.parse(await this.#link.call(commands => commands.deriveMessages(this.id))) as Message[]
   }
 
-  /** The surface with its messages, in reading order. */
-  async readSurface(): Promise<SurfaceNode[]> {
-    return JSON.parse(await this.#link.call(commands => commands.readSurface(this.id))) as SurfaceNode[]
+  /** The surface with its messages, in reading order, as of `length` events. */
+  async readSurface(): Promise<{ readonly length: number; readonly nodes: readonly SurfaceNode[] }> {
+    const text = await this.#link.call(commands => commands.readSurface(this.id))
+    return JSON.parse(text) as Awaited<ReturnType<SessionSource['readSurface']>>
   }
 
   /** Resolves when every event so far is stored for good. @throws {StorageError} and the events are kept. */
@@ -159,19 +154,42 @@ export class ClientSession {
     await this.#link.call(commands => commands.flush(this.id))
   }
 
-  /** Starts a turn with a person's text. @throws (through the turn's promises) {AgentError} `busy`, `empty-prompt` … */
+  /**
+   * Takes a person's text: a turn starts with it, or, while one runs or others wait, it waits its turn (SPEC A11).
+   *
+   * @throws (through the turn's promises) {AgentError} `empty-prompt`, `malformed-prompt`; `canceled` when it is removed.
+   */
   send({ text }: { readonly text: string }): ClientTurn {
-    const accepted = this.#link.call(commands => commands.send(this.id, text))
-    return new ClientTurn(
-      accepted,
-      accepted.then(turn => this.#turnEnd(turn)),
-      () => this.cancel(),
-    )
+    return this.#send('next-turn', text)
   }
 
-  /** Stops the running turn, if any. */
+  /** Takes a person's text into the running turn, before its next request (SPEC A13). Without one: as `send`. */
+  steer({ text }: { readonly text: string }): ClientTurn {
+    return this.#send('next-step', text)
+  }
+
+  /** Starts a turn with what waits; resolves with its number, or null when nothing waits or a turn runs already. */
+  resume(): Promise<number | null> {
+    return this.#link.call(commands => commands.resume(this.id))
+  }
+
+  /** Removes a message that waits; false when it does not wait (any more). `inbox` is current when it resolves. */
+  removeQueued(messageId: string): Promise<boolean> {
+    return this.#replaceQueued(messageId, null)
+  }
+
+  /**
+   * Rewrites a message that waits, in its place; false when it does not wait (any more).
+   *
+   * @throws {AgentError} `empty-prompt`, `malformed-prompt`; then it stays as it was.
+   */
+  editQueued(messageId: string, { text }: { readonly text: string }): Promise<boolean> {
+    return this.#replaceQueued(messageId, text)
+  }
+
+  /** Stops the running turn, if any. What waits goes on waiting, until the next `send` or `resume`. */
   async cancel(): Promise<void> {
-    await this.#link.call(commands => commands.cancel(this.id))
+    await this.#link.call(commands => commands.cancel(this.id, null))
   }
 
   /** Leaves the session; when no other page watches it, the worker stores what is left and closes it. */
@@ -179,8 +197,10 @@ export class ClientSession {
     return this.#leave(this)
   }
 
-  /** Applies what the worker sent. @internal */
-  apply(items: readonly FeedItem[]): void {
+  /** Applies what the worker sent. True when a list of sessions may show it. @internal */
+  apply(items: readonly FeedItem[]): boolean {
+    const { length } = this
+    const turns = this.#endedTurns
     for (const item of items) {
       switch (item.kind) {
         case 'batch':
@@ -191,17 +211,18 @@ export class ClientSession {
           break
         case 'status':
           this.#status = item.status
-          this.#tell({ kind: 'status', status: item.status })
+          this.#listeners.tell({ kind: 'status', status: item.status })
       }
     }
+    return this.#endedTurns > turns || (length === 0 && this.length > 0)
   }
 
   /** The connection is gone. @internal */
   end(error: PalimpsestError): void {
-    for (const waiter of [...this.#turns.values(), ...this.#seqs.map(each => each.waiter)]) waiter.reject(error)
-    this.#turns.clear()
-    this.#seqs.length = 0
-    this.#tell({ kind: 'ended', error })
+    for (const { waiter } of this.#seqs.splice(0)) waiter.reject(error)
+    this.#turnEnds.end(error)
+    this.#claims.end(error)
+    this.#listeners.tell({ kind: 'ended', error })
     this.#listeners.clear()
   }
 
@@ -219,10 +240,11 @@ export class ClientSession {
     for (const { event, surfaceChange } of entries) {
       applySurfaceChange(this.#surface, surfaceChange)
       this.#nextSeq = event.seq + 1
-      if (event.type === 'turn/end') this.#endTurn(event.data.turn, event.data.reason)
+      this.#usage = evolveUsage(this.#usage, event)
+      this.#follow(event)
     }
     while (this.#seqs[0] !== undefined && this.#seqs[0].seq < this.#nextSeq) this.#seqs.shift()?.waiter.resolve()
-    this.#tell({ kind: 'committed', entries })
+    this.#listeners.tell({ kind: 'committed', entries })
   }
 
   #applyFrames(frames: readonly AssistantStreamFrame[]): void {
@@ -230,19 +252,23 @@ export class ClientSession {
       if (frame.kind === 'chunk') this.#frames.push(frame)
       else this.#frames = frame.kind === 'start' ? [frame] : []
     }
-    this.#tell({ kind: 'frames', frames })
+    this.#listeners.tell({ kind: 'frames', frames })
   }
 
-  /** A listener's failure is its own: it surfaces as an uncaught error and stops nothing. */
-  #tell(update: SessionUpdate): void {
-    for (const listener of [...this.#listeners]) {
-      try {
-        listener(update)
-      } catch (error) {
-        setTimeout(() => {
-          throw error
-        })
-      }
+  /** Whether a message waits, which turn has it, and how that ended. */
+  #follow(event: SessionEvent): void {
+    if (event.type === 'step/start') this.#turn = event.data.turn
+    if (event.type === 'turn/end') {
+      this.#endedTurns += 1
+      this.#turnEnds.resolve(event.data.turn, event.data.reason)
+      this.#turnEnds.forget(event.data.turn - KEPT_TURN_ENDS)
+    }
+    const before = this.#inbox
+    this.#inbox = evolveInbox(before, event)
+    if (this.#inbox === before) return
+    for (const id of goneMessages(before, this.#inbox)) {
+      if (event.type === 'user/message') this.#claims.resolve(id, this.#turn)
+      else this.#claims.reject(id, new AgentError('canceled', 'The message was taken back before a turn had it'))
     }
   }
 
@@ -250,26 +276,34 @@ export class ClientSession {
     return JSON.parse(await this.#link.call(commands => commands.readEvents(this.id, from, to))) as SessionEvent[]
   }
 
-  #turnEnd(turn: number): Promise<TurnEndReason> {
-    const ended = this.#endedTurns.get(turn)
-    if (ended !== undefined) return Promise.resolve(ended)
-    return this.#waiting(waiter => this.#turns.set(turn, waiter))
+  #send(target: InboxTarget, text: string): ClientTurn {
+    const answer = this.#link.call(commands => commands.send(this.id, target, text))
+    const accepted = answer.then(({ turn, messageId }) => turn ?? this.#link.track(() => this.#claims.of(messageId)))
+    return new ClientTurn({
+      taken: answer.then(async ({ messageId, turn, seq }): Promise<TakenMessage> => {
+        await this.#applied(seq)
+        return { kind: turn === null ? 'queued' : 'started', messageId }
+      }),
+      accepted,
+      done: accepted.then(turn => this.#link.track(() => this.#turnEnds.of(turn))),
+      cancel: async () => {
+        const sent = await answer.catch(() => null)
+        if (sent !== null) await this.#link.call(commands => commands.cancel(this.id, sent.messageId))
+      },
+    })
   }
 
-  #endTurn(turn: number, reason: TurnEndReason): void {
-    this.#turns.get(turn)?.resolve(reason)
-    this.#turns.delete(turn)
-    this.#endedTurns.set(turn, reason)
-    this.#endedTurns.delete(turn - KEPT_TURN_ENDS)
+  async #replaceQueued(messageId: string, text: string | null): Promise<boolean> {
+    const seq = await this.#link.call(commands => commands.replaceQueued(this.id, messageId, text))
+    if (seq !== null) await this.#applied(seq)
+    return seq !== null
   }
 
   #applied(seq: number): Promise<void> {
     if (seq < this.#nextSeq) return Promise.resolve()
-    return this.#waiting(waiter => this.#seqs.push({ seq, waiter }))
-  }
-
-  #waiting<Value>(add: (waiter: Waiter<Value>) => void): Promise<Value> {
     // Through the link, which watches over the worker while somebody waits for it.
-    return this.#link.track(() => new Promise((resolve, reject) => add({ resolve, reject })))
+    return this.#link.track(
+      () => new Promise((resolve, reject) => this.#seqs.push({ seq, waiter: { resolve, reject } })),
+    )
   }
 }

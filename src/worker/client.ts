@@ -6,6 +6,7 @@ import { jsonText, type JsonValue, snapshotJson } from '../core/json.ts'
 import type { SessionSummary } from '../sessions/sessions.ts'
 import { ClientSession } from './client-session.ts'
 import { reply, WorkerError } from './errors.ts'
+import { Listeners } from './listeners.ts'
 import { Link, type WorkerLike } from './link.ts'
 import type { Attachment, FeedItem, PageToolCall, PageToolRunner } from './protocol.ts'
 
@@ -97,22 +98,27 @@ export class Palimpsest {
   async #registerTools(tools: readonly PageTool[]): Promise<void> {
     if (tools.length === 0) return
     const descriptions = tools.map(({ name, description, inputSchema }) => ({ name, description, inputSchema }))
-    const run: PageToolRunner = (call, signal) => reply(() => runPageTool(tools, call, signal))
+    const run: PageToolRunner = (call, port) => reply(() => runPageTool(tools, call, port))
     await this.#link.call(commands => commands.registerTools(descriptions, proxy(run)))
   }
 }
 
-async function runPageTool(tools: readonly PageTool[], call: PageToolCall, abort: MessagePort): Promise<string> {
+async function runPageTool(tools: readonly PageTool[], call: PageToolCall, port: MessagePort): Promise<string> {
   const { name, input, ...rest } = call
   const tool = tools.find(each => each.name === name)
   if (tool === undefined) throw new WorkerError('internal', `This page has no tool named ${name}`)
   const controller = new AbortController()
-  abort.onmessage = () => controller.abort()
+  port.onmessage = () => controller.abort()
+  const context: ToolContext = {
+    ...rest,
+    signal: controller.signal,
+    report: progress => port.postMessage(progress),
+  }
   try {
-    const output = await tool.execute(JSON.parse(input) as never, { ...rest, signal: controller.signal })
+    const output = await tool.execute(JSON.parse(input) as never, context)
     return jsonText(snapshotJson(output ?? null))
   } finally {
-    abort.close()
+    port.close()
   }
 }
 
@@ -125,6 +131,7 @@ export class ClientSessions {
   readonly #opening = new Map<string, Promise<ClientSession>>()
   /** Sessions that are being closed or deleted: opening one of them waits. Never rejects. */
   readonly #leaving = new Map<string, Promise<void>>()
+  readonly #listeners = new Listeners<void>()
 
   /** @internal */
   constructor(link: Link, ready: Promise<void>) {
@@ -161,14 +168,26 @@ export class ClientSessions {
     return this.#link.call(commands => commands.listSessions())
   }
 
+  /**
+   * Calls `listener` when what `list` answers may have changed through this page: a session was opened, closed, renamed or
+   * deleted, got its first event, or a turn of it ended. Of sessions this page has not open it tells nothing. Returns the
+   * remover.
+   */
+  subscribe(listener: () => void): () => void {
+    return this.#listeners.add(listener)
+  }
+
   /** Names a session; null takes the name away. */
   async rename(id: string, title: string | null): Promise<void> {
     await this.#link.call(commands => commands.renameSession(id, title))
+    this.#listeners.tell()
   }
 
   /** Forgets a session and closes it where it is open in this worker. */
   async delete(id: string): Promise<void> {
+    const wasOpen = this.#open.has(id)
     await this.#leaveWith(id, 'deleted', () => this.#link.call(commands => commands.deleteSession(id)))
+    if (!wasOpen) this.#listeners.tell()
   }
 
   /** @internal */
@@ -181,7 +200,7 @@ export class ClientSessions {
   /** A page that missed something must not go on as if nothing had happened: the session ends here, to be opened again. */
   #apply(session: ClientSession, items: readonly FeedItem[]): void {
     try {
-      session.apply(items)
+      if (session.apply(items)) this.#listeners.tell()
     } catch (error) {
       if (!(error instanceof WorkerError)) throw error
       this.#drop(session.id, error)
@@ -195,6 +214,7 @@ export class ClientSessions {
 
   /** @internal */
   end(error: WorkerError): void {
+    this.#listeners.clear()
     for (const id of [...this.#open.keys()]) this.#drop(id, error)
   }
 
@@ -206,6 +226,7 @@ export class ClientSessions {
       const session = new ClientSession(attachment, this.#link, each => this.#leave(each))
       this.#open.set(id, session)
       this.#apply(session, this.#early.get(id) ?? [])
+      this.#listeners.tell()
       return session
     } finally {
       this.#early.delete(id)
@@ -233,7 +254,9 @@ export class ClientSessions {
 
   #drop(id: string, error: PalimpsestError): void {
     const session = this.#open.get(id)
+    if (session === undefined) return
     this.#open.delete(id)
-    session?.end(error)
+    session.end(error)
+    this.#listeners.tell()
   }
 }

@@ -11,7 +11,7 @@ describe('errors across the boundary', () => {
   it.each([
     [SessionError, new SessionError('surface-range', 'not there', { seq: 4, eventType: 'user/message', path: '$.a' })],
     [StorageError, new StorageError('in-use', 'held', { sessionId: 's', expected: 1, actual: 2 })],
-    [AgentError, new AgentError('busy', 'running')],
+    [AgentError, new AgentError('canceled', 'running')],
     [WorkerError, new WorkerError('lost', 'gone')],
   ])('[B1] keeps class, code and facts of %o', (Class, error) => {
     const decoded = across(error)
@@ -67,13 +67,13 @@ describe('errors across the boundary', () => {
   })
 
   it('[B2] does not take a class name from the wire for a class', () => {
-    const wire = { ...encodeError(new AgentError('busy', 'x')), name: 'constructor' }
+    const wire = { ...encodeError(new AgentError('canceled', 'x')), name: 'constructor' }
     expect(decodeError(wire)).toBeInstanceOf(WorkerError)
   })
 
   it('[B1] answers with a value, or with the error', async () => {
     expect(unwrap(await reply(() => 7))).toBe(7)
-    const answer = await reply(() => Promise.reject(new AgentError('busy', 'running')))
-    expect(() => unwrap(answer)).toThrow(expect.objectContaining({ name: 'AgentError', code: 'busy' }))
+    const answer = await reply(() => Promise.reject(new AgentError('canceled', 'running')))
+    expect(() => unwrap(answer)).toThrow(expect.objectContaining({ name: 'AgentError', code: 'canceled' }))
   })
 })

@@ -1,6 +1,7 @@
 /** The worker's side: owns storage, live sessions and agents; pages are remote controls (SPEC B3–B6). */
 import { expose } from 'comlink'
 import type { AgentSetup } from '../agent/agent.ts'
+import { inboxFold } from '../agent/inbox.ts'
 import type { Tool } from '../agent/tool.ts'
 import type { ToolDescription } from '../core/events.ts'
 import { SessionId } from '../core/ids.ts'
@@ -15,6 +16,7 @@ import { OpenSession, type Watcher } from './open-session.ts'
 import { pageTool } from './page-tools.ts'
 import type { Attachment, ConnectMessage, FeedMessage, HostCommands, PageMessage, PageToolRunner } from './protocol.ts'
 import { randomId } from '../storage/random-id.ts'
+import { usageFold } from '../views/usage.ts'
 
 export type AgentFactory<Config = unknown> = (context: {
   /**
@@ -100,6 +102,7 @@ class Host {
       newId,
       onStorageStatus: id => this.#open.get(id)?.statusChanged(),
       onListenerError: this.#onError,
+      folds: [usageFold, inboxFold],
     })
     this.#alive = holdAliveLock(newId)
   }
@@ -142,10 +145,12 @@ class Host {
       append: (id, type, data, intent) => reply(() => this.#append(id, type, data, intent)),
       readEvents: (id, from, to) => reply(() => this.#readEvents(id, from, to)),
       deriveMessages: id => reply(() => jsonText(this.#session(id).live.session.deriveMessages())),
-      readSurface: id => reply(() => this.#readSurface(id)),
+      readSurface: id => reply(() => jsonText(this.#session(id).readSurface())),
       flush: id => reply(() => done(this.#session(id).live.flush())),
-      send: (id, text) => reply(() => this.#session(id).agent.send({ text }).turn),
-      cancel: id => reply(() => done(this.#session(id).agent.cancel())),
+      send: (id, target, text) => reply(() => this.#session(id).send(target, text)),
+      resume: id => reply(() => this.#session(id).agent.resume()?.turn ?? null),
+      replaceQueued: (id, messageId, text) => reply(() => this.#session(id).replaceQueued(messageId, text)),
+      cancel: (id, messageId) => reply(() => done(this.#session(id).cancel(messageId))),
       registerTools: (tools, run) => reply(() => registerTools(page, tools, run)),
       close: () => reply(() => this.#disconnect(page)),
     }
@@ -208,11 +213,6 @@ class Host {
       if (length > MAX_ANSWER) break
     }
     return `[${texts.join(',')}]`
-  }
-
-  #readSurface(id: string): string {
-    const { surface, messages } = this.#session(id).live.session
-    return jsonText(surface.nodes.map((seq, position) => ({ seq, message: messages.atNode(position) })))
   }
 
   /** One page leaves a session; the last one closes it. A session that cannot be stored stays open, and so it says. */

@@ -1,12 +1,16 @@
 /** A session that is open in the worker: its agent, and the pages that watch it. */
 import { Agent, type AgentSetup } from '../agent/agent.ts'
+import type { InboxTarget } from '../agent/inbox.ts'
+import type { SurfaceEvent } from '../core/events.ts'
 import type { AssistantStreamFrame } from '../core/live.ts'
 import { jsonText } from '../core/json.ts'
+import { projectMessage } from '../core/messages.ts'
 import type { LiveSession } from '../sessions/live-session.ts'
 import type { WriteBehindStatus } from '../storage/write-behind.ts'
 import { Outbox } from './outbox.ts'
-import type { SessionStatus } from '../views/source.ts'
-import type { Attachment, FeedItem, WireError } from './protocol.ts'
+import type { SessionSource, SessionStatus, SurfaceNode } from '../views/source.ts'
+import { usageFold } from '../views/usage.ts'
+import type { Attachment, FeedItem, SendAnswer, WireError } from './protocol.ts'
 
 /** A page that gets the feed of sessions. */
 export interface Watcher {
@@ -73,7 +77,37 @@ export class OpenSession {
       surface: { nodes, replaceGeneration, contentGeneration },
       status: this.status,
       frames: jsonText(this.#frames),
+      usage: jsonText(session.fold(usageFold)),
+      inbox: jsonText(this.agent.inbox),
     }
+  }
+
+  send(target: InboxTarget, text: string): SendAnswer {
+    const { messageId, turn } = target === 'next-turn' ? this.agent.send({ text }) : this.agent.steer({ text })
+    return { messageId, turn, seq: this.live.session.length - 1 }
+  }
+
+  replaceQueued(messageId: string, text: string | null): number | null {
+    const { agent, live } = this
+    const isDone = text === null ? agent.removeQueued(messageId) : agent.editQueued(messageId, { text })
+    return isDone ? live.session.length - 1 : null
+  }
+
+  cancel(messageId: string | null): void {
+    if (messageId === null) this.agent.cancel()
+    else this.agent.withdraw(messageId)
+  }
+
+  readSurface(): Awaited<ReturnType<SessionSource['readSurface']>> {
+    const { session } = this.live
+    const nodes = session.surface.nodes.map((seq, position): SurfaceNode => {
+      // Events of the surface are resident.
+      const event = session.eventAt(seq) as SurfaceEvent
+      const message = session.messages.atNode(position)
+      const replaces = event.surfaceOp === 'append' ? null : (event.sourceEventSeqs ?? [])
+      return { seq, message, replaces, projected: message !== projectMessage(event) }
+    })
+    return { length: session.length, nodes }
   }
 
   /** Tells the pages what is left to tell, and nothing more. The agent must have been disposed of. */

@@ -24,9 +24,10 @@ async function runOnPage(
   run: PageToolRunner,
   gone: AbortSignal,
 ): Promise<ToolOutput> {
-  const { signal, sessionId, callId, idempotencyKey } = context
+  const { signal, report, sessionId, callId, idempotencyKey } = context
   const { port1, port2 } = new MessageChannel()
   const abort = () => port1.postMessage('abort')
+  port1.onmessage = ({ data }: MessageEvent<string>) => report(data)
   signal.addEventListener('abort', abort, { once: true })
   try {
     const answering = run({ name, input: jsonText(input), sessionId, callId, idempotencyKey }, transfer(port2, [port2]))

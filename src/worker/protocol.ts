@@ -2,6 +2,7 @@
  * What passes between a page and its worker: commands one way over comlink, feed messages the other way over a plain
  * MessagePort. Types only.
  */
+import type { InboxTarget } from '../agent/inbox.ts'
 import type { ToolDescription } from '../core/events.ts'
 import type { SurfaceChange } from '../core/fold.ts'
 import type { SessionSummary } from '../sessions/sessions.ts'
@@ -46,7 +47,13 @@ export type Attachment = {
   readonly status: SessionStatus
   /** Frames so far of a model call that is running, as the text of a JSON array. */
   readonly frames: string
+  /** States of `usageFold` and `inboxFold` as of `nextSeq`, as JSON text. */
+  readonly usage: string
+  readonly inbox: string
 }
+
+/** What became of a message: the turn that began with it, or null while it waits; `seq` is that of the last event so far. */
+export type SendAnswer = { readonly messageId: string; readonly turn: number | null; readonly seq: number }
 
 export type HostCommands = {
   configure(config: unknown): Promise<Reply<null>>
@@ -61,18 +68,25 @@ export type HostCommands = {
   readEvents(id: string, from: number, to: number): Promise<Reply<string>>
   /** The derived messages as the text of a JSON array. */
   deriveMessages(id: string): Promise<Reply<string>>
-  /** Surface nodes as the text of a JSON array of `{seq, message}`. */
+  /** The surface as the JSON text of `{length, nodes}`, as `SessionSource` has it. */
   readSurface(id: string): Promise<Reply<string>>
   flush(id: string): Promise<Reply<null>>
-  /** Answers the number of the turn. */
-  send(id: string, text: string): Promise<Reply<number>>
-  cancel(id: string): Promise<Reply<null>>
+  send(id: string, target: InboxTarget, text: string): Promise<Reply<SendAnswer>>
+  /** Answers the number of the turn it started, if any. */
+  resume(id: string): Promise<Reply<number | null>>
+  /** Answers the seq of the event; null when the message is not pending. A text takes the place of the one it had. */
+  replaceQueued(id: string, messageId: string, text: string | null): Promise<Reply<number | null>>
+  /** Stops the running turn; given a message, removes it or stops its turn only. */
+  cancel(id: string, messageId: string | null): Promise<Reply<null>>
   registerTools(tools: readonly ToolDescription[], run: PageToolRunner): Promise<Reply<null>>
   close(): Promise<Reply<null>>
 }
 
-/** Runs a tool on the page; input and output are JSON texts. A comlink proxy. */
-export type PageToolRunner = (call: PageToolCall, signal: MessagePort) => Promise<Reply<string>>
+/**
+ * Runs a tool on the page; input and output are JSON texts. Over `port` the page hears of an abort, by any message, and
+ * tells the progress of the call, as texts. A comlink proxy.
+ */
+export type PageToolRunner = (call: PageToolCall, port: MessagePort) => Promise<Reply<string>>
 
 export type PageToolCall = {
   readonly name: string

@@ -78,7 +78,8 @@ describe('a session through a worker', () => {
       update.kind === 'committed' ? update.entries.map(({ event }) => event) : [],
     )
     expect(seen).toEqual(events)
-    const surface = await session.readSurface()
+    const { length, nodes: surface } = await session.readSurface()
+    expect(length).toBe(events.length)
     expect(surface.map(node => node.seq)).toEqual(session.surface.nodes)
     expect(surface.map(node => node.message).filter(message => message !== null)).toEqual(
       await session.deriveMessages(),

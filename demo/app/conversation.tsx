@@ -1,0 +1,262 @@
+/** The middle of the page: what was said, the answer that is arriving, and where to write. */
+import type { SessionState } from 'palimpsest/react'
+import { transcriptOf, useAgent, useStatus, useTranscript } from 'palimpsest/react'
+import type { Transcript, TranscriptSnapshot } from 'palimpsest/views'
+import { type ReactElement, type ReactNode, type RefObject, useCallback, useMemo, useState } from 'react'
+import { openFailureWords } from '../words.ts'
+import { Announcer } from './announcer.tsx'
+import { Composer, type ComposerHandle } from './composer.tsx'
+import { contentText } from './content.ts'
+import { EmptyState } from './empty-state.tsx'
+import type { EndingActions } from './ending-row.tsx'
+import { Queue } from './queue.tsx'
+import { StatusLine } from './status-line.tsx'
+import { Turn } from './turn.tsx'
+import { useFollow, useKeepPlace } from './use-follow.ts'
+
+export type ConversationProps = {
+  readonly held: SessionState & { readonly retry: () => void }
+  readonly title: string
+  /** Why the worker is gone; null while it is not. */
+  readonly lost: unknown
+  readonly composer: RefObject<ComposerHandle | null>
+  /** Stands above the field: what could not be saved. */
+  readonly above: ReactNode
+  /** A prompt was taken. */
+  readonly onSent: (sessionId: string, text: string) => void
+  readonly shorten: EndingActions['shorten']
+}
+
+export function Conversation(props: ConversationProps): ReactElement {
+  const { held, title, lost, composer, above, onSent, shorten } = props
+  const { id, session } = held
+  const agent = useAgent(session)
+  const status = useStatus(session)
+  const snapshot = useTranscript(session)
+  const { transcript } = snapshot
+  const isEmpty = held.state === 'open' && snapshot.state === 'ready' && transcript.to === 0
+  const isWaiting = held.state === 'refused' || isEmpty
+  const { view, content, isAtEnd, toEnd } = useFollow(id, isWaiting)
+  const isOpen = held.state === 'open' && lost === null
+
+  const send = useCallback(
+    async (text: string) => {
+      const { kind } = await agent.send({ text }).taken
+      if (kind === 'started') toEnd()
+      onSent(id, text)
+    },
+    [agent, id, onSent, toEnd],
+  )
+  const steer = useCallback((text: string) => agent.steer({ text }).taken.then(() => undefined), [agent])
+  const sendOrSay = useCallback(
+    (text: string) => {
+      send(text).catch((error: unknown) => composer.current?.refuse(text, error))
+    },
+    [send, composer],
+  )
+  const actions = useMemo((): EndingActions => ({ tryAgain: sendOrSay, shorten }), [sendOrSay, shorten])
+  const stop = useCallback(() => void agent.cancel().catch(() => undefined), [agent])
+  const lastPrompt = useCallback(() => lastPromptOf(transcript), [transcript])
+
+  return (
+    <main className="conversation" id="conversation" aria-labelledby="conversation-title">
+      <h2 id="conversation-title" className="panel-title">
+        {title}
+      </h2>
+      <div className="scroll-frame">
+        <div id="transcript" className="scroll" role="region" aria-label="Transcript" tabIndex={0} ref={view}>
+          <div className="rows" id="rows" ref={content}>
+            {held.state === 'refused' ? (
+              <Refusal error={held.error} retry={held.retry} />
+            ) : snapshot.state === 'failed' ? (
+              <Refusal
+                error={snapshot.error}
+                retry={() => session !== null && void transcriptOf(session).loadEarlier()}
+              />
+            ) : isEmpty ? (
+              <EmptyState run={sendOrSay} />
+            ) : (
+              <Rows
+                key={id}
+                snapshot={snapshot}
+                view={view}
+                isAtEnd={isAtEnd}
+                actions={actions}
+                agent={agent.status}
+                loadEarlier={() => session !== null && void transcriptOf(session).loadEarlier()}
+              />
+            )}
+          </div>
+        </div>
+        <button
+          type="button"
+          id="jump"
+          className="jump"
+          hidden={isAtEnd || isWaiting}
+          onClick={() => {
+            toEnd()
+            view.current?.focus({ preventScroll: true })
+          }}
+        >
+          Jump to latest
+        </button>
+      </div>
+      <Composer
+        key={id}
+        ref={composer}
+        sessionId={id}
+        isOpen={isOpen}
+        isEnded={held.state === 'ended'}
+        isRunning={isOpen && agent.isRunning}
+        send={send}
+        steer={steer}
+        stop={stop}
+        lastPrompt={lastPrompt}
+        above={
+          <>
+            {above}
+            <Queue agent={agent} onError={error => composer.current?.refuse('', error)} />
+          </>
+        }
+        beside={
+          <>
+            <StatusLine
+              status={session === null ? null : status}
+              situation={held.state}
+              isEmpty={session === null || session.length === 0}
+              queued={agent.inbox.nextStep.length + agent.inbox.nextTurn.length}
+              lost={lost}
+            />
+            {lost !== null && (
+              <button type="button" id="reload" onClick={() => location.reload()}>
+                Reload
+              </button>
+            )}
+          </>
+        }
+      />
+      <Announcer sessionId={id} snapshot={snapshot} />
+    </main>
+  )
+}
+
+/** Rows that are there from the start, and rows each step back adds. */
+const PAGE = 200
+/** More rows than this are cut back to a page while the reader is at the end. */
+const MOST = 800
+
+type RowsProps = {
+  readonly snapshot: TranscriptSnapshot
+  readonly view: RefObject<HTMLDivElement | null>
+  readonly isAtEnd: boolean
+  readonly actions: EndingActions
+  readonly agent: ReturnType<typeof useAgent>['status']
+  readonly loadEarlier: () => void
+}
+
+function Rows({ snapshot, view, isAtEnd, actions, agent, loadEarlier }: RowsProps): ReactElement {
+  const { transcript, hasEarlier, loadingEarlier } = snapshot
+  /** How many items at the end are left out, counted from the end of what was shown first: rows stay as more come. */
+  const [wanted, setWanted] = useState(PAGE)
+  const [seen, setSeen] = useState({ from: transcript.from, count: countItems(transcript) })
+  const count = countItems(transcript)
+  if (seen.count !== count || seen.from !== transcript.from) {
+    // What was added at the end is shown besides what is shown; what was put in front is asked for.
+    const added = seen.from === transcript.from ? Math.max(0, count - seen.count) : 0
+    setSeen({ from: transcript.from, count })
+    setWanted(isAtEnd && wanted + added > MOST ? PAGE : wanted + added)
+  }
+  const shown = lastItems(transcript, wanted)
+  const first = shown[0]
+  useKeepPlace(view, first === undefined ? null : `${first.turn.key} ${first.from} ${transcript.from}`)
+  const hidden = count - shown.reduce((sum, { turn, from }) => sum + turn.items.length - from, 0)
+  const progress = useMemo(
+    () =>
+      agent.kind === 'tool' && agent.progress !== undefined ? { callId: agent.callId, progress: agent.progress } : null,
+    [agent],
+  )
+  const earlier = () => {
+    setWanted(wanted + PAGE)
+    if (hidden < PAGE && hasEarlier) loadEarlier()
+  }
+  const last = transcript.turns.length - 1
+  // What is said between turns, a replacement for one, does not make the latest turn an older one.
+  const latest = latestTurn(transcript)
+  return (
+    <>
+      {(hidden > 0 || hasEarlier) && (
+        <button type="button" className="earlier" onClick={earlier} disabled={loadingEarlier}>
+          {loadingEarlier ? 'Reading earlier messages…' : 'Show earlier'}
+        </button>
+      )}
+      {shown.map(({ turn, from, index }) => (
+        <Turn
+          key={turn.key}
+          turn={turn}
+          from={from}
+          isLast={index === latest}
+          live={index === last ? transcript.live : null}
+          progress={index === last ? progress : null}
+          actions={actions}
+        />
+      ))}
+    </>
+  )
+}
+
+const countItems = ({ turns }: Transcript): number => {
+  let count = 0
+  for (const turn of turns) count += turn.items.length
+  return count
+}
+
+function latestTurn({ turns }: Transcript): number {
+  let index = turns.length - 1
+  while (index >= 0 && turns.at(index)?.turn === null) index -= 1
+  return index
+}
+
+type ShownTurn = {
+  readonly turn: Transcript['turns'] extends Iterable<infer T> ? T : never
+  readonly from: number
+  readonly index: number
+}
+
+/** The turns that hold the last `wanted` items; of the first one only what is needed. */
+function lastItems({ turns }: Transcript, wanted: number): readonly ShownTurn[] {
+  const shown: ShownTurn[] = []
+  let left = wanted
+  for (let index = turns.length - 1; index >= 0 && left > 0; index -= 1) {
+    const turn = turns.at(index)
+    if (turn === undefined) break
+    shown.unshift({ turn, from: Math.max(0, turn.items.length - left), index })
+    left -= turn.items.length
+  }
+  return shown
+}
+
+function lastPromptOf({ turns }: Transcript): string | null {
+  for (let index = turns.length - 1; index >= 0; index -= 1) {
+    const items = turns.at(index)?.items ?? []
+    for (const item of items) {
+      if (item.kind === 'user' && item.message.source.kind === 'user') return contentText(item.message.content)
+    }
+  }
+  return null
+}
+
+function Refusal({ error, retry }: { readonly error: unknown; readonly retry: () => void }): ReactElement {
+  const { what, hint } = openFailureWords(error)
+  return (
+    <div className="ending error">
+      <p className="what">
+        <strong>{what}</strong> {hint}
+      </p>
+      <div className="actions">
+        <button type="button" onClick={retry}>
+          Try again
+        </button>
+      </div>
+    </div>
+  )
+}

@@ -1,0 +1,44 @@
+/** Every key, listed. */
+import { type ReactElement, type Ref } from 'react'
+
+const keys: readonly (readonly [string, string])[] = [
+  ['/', 'write a message'],
+  ['Enter', 'send it; while a turn runs: queue it'],
+  ['Ctrl Enter', 'while a turn runs: steer it'],
+  ['↑', 'in an empty field: your last message'],
+  ['Esc', 'stop the running turn; let go of a selection'],
+  ['j  k', 'next and previous message'],
+  ['s', 'select the message: it lights up in every view'],
+  ['o', 'open or close what is folded in it'],
+  ['g l', 'go to the log entry of the selected message'],
+  ['e', 'go to the end'],
+  ['i', 'inspector'],
+  ['1  2', 'surface, log'],
+  ['b', 'sessions'],
+  ['n', 'new session'],
+  [',', 'provider'],
+  ['?', 'these keys'],
+]
+
+export function HelpDialog({ ref }: { readonly ref: Ref<HTMLDialogElement> }): ReactElement {
+  return (
+    <dialog ref={ref} id="help" aria-labelledby="help-title">
+      <form method="dialog">
+        <h2 id="help-title">Keys</h2>
+        <dl className="keys">
+          {keys.map(([key, what]) => (
+            <div key={key}>
+              <dt>
+                <kbd>{key}</kbd>
+              </dt>
+              <dd>{what}</dd>
+            </div>
+          ))}
+        </dl>
+        <div className="controls">
+          <button autoFocus>Close</button>
+        </div>
+      </form>
+    </dialog>
+  )
+}

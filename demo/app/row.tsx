@@ -1,0 +1,27 @@
+/** The frame of a row in the conversation: who, which event, and what. */
+import type { ReactElement, ReactNode } from 'react'
+import { Seq, useLit } from './seq.tsx'
+
+export type RowProps = {
+  readonly kind: string
+  readonly who: string
+  /** Null for an answer that is arriving: it has no event yet. */
+  readonly seq: number | null
+  readonly kin?: readonly number[]
+  readonly busy?: boolean
+  readonly children: ReactNode
+}
+
+/** One thing that was said. */
+export function Row({ kind, who, seq, kin = [], busy = false, children }: RowProps): ReactElement {
+  const lit = useLit(seq)
+  return (
+    <article className={`row ${kind}`} aria-busy={busy || undefined} tabIndex={-1} data-row="" {...lit}>
+      <header className="who">
+        <span>{who}</span> {/* The place of the handle is kept, so that nothing moves when it comes. */}
+        {seq === null ? <span className="seq-space" /> : <Seq seq={seq} kin={kin} of={who} />}
+      </header>
+      <div className="body">{children}</div>
+    </article>
+  )
+}

@@ -1,0 +1,89 @@
+/** The state of the session in one sentence, and what to do about it. */
+import type { StatusView } from 'palimpsest/views'
+import { type ReactElement, useEffect, useState } from 'react'
+import { errorFacts } from '../words.ts'
+
+/** How long a write may take before it is worth a word, ms. */
+const PATIENCE = 400
+
+export type StatusLineProps = {
+  /** Null while no session is open. */
+  readonly status: StatusView | null
+  readonly situation: 'opening' | 'open' | 'refused' | 'ended'
+  readonly isEmpty: boolean
+  readonly queued: number
+  /** Why the worker is gone; null while it is not. */
+  readonly lost: unknown
+}
+
+export function StatusLine(props: StatusLineProps): ReactElement {
+  const isSaving = props.status?.saving === 'saving'
+  const isSlow = useSlow(isSaving)
+  const isTrouble = props.lost !== null || props.situation === 'refused' || isTroubled(props.status)
+  return (
+    <p id="status" className={isTrouble ? 'status trouble' : 'status'}>
+      {/* Saving is quick: words that would only flash are not shown. */}
+      {sentence(props, isSaving && !isSlow)}
+    </p>
+  )
+}
+
+/** True once `isOn` has been true for a while. */
+function useSlow(isOn: boolean): boolean {
+  const [isSlow, setSlow] = useState(false)
+  useEffect(() => {
+    if (!isOn) return
+    const timer = setTimeout(() => setSlow(true), PATIENCE)
+    return () => {
+      clearTimeout(timer)
+      setSlow(false)
+    }
+  }, [isOn])
+  return isOn && isSlow
+}
+
+const isTroubled = (status: StatusView | null): boolean => status?.saving === 'trouble' || status?.saving === 'lost'
+
+/** `isBrief` leaves out what is said about the storage. */
+function sentence({ status, situation, isEmpty, queued, lost }: StatusLineProps, isBrief: boolean): string {
+  if (lost !== null) return `Worker lost: reload to go on. What was saved is safe. (${errorFacts(lost).code})`
+  if (situation === 'opening') return 'Opening the session'
+  if (situation === 'refused') return 'Not open'
+  if (situation === 'ended' || status === null) return 'Closed'
+  return [
+    agentWords(status),
+    ...(queued > 0 ? [`${queued} queued`] : []),
+    ...(isBrief ? [] : [storageWords(status, isEmpty)]),
+  ].join(' · ')
+}
+
+function agentWords({ agent }: StatusView): string {
+  switch (agent.kind) {
+    case 'idle':
+      return 'Idle'
+    case 'thinking':
+      return 'Asking the model'
+    case 'answering':
+      return 'Answering'
+    case 'tool':
+      return `Running tool ${agent.name}`
+  }
+}
+
+/** Says "saved" only when that is true: nothing is unsaved and nothing is being written. */
+function storageWords({ saving, unsaved, isDurable, error }: StatusView, isEmpty: boolean): string {
+  const count = unsaved === 0 ? [] : [`${unsaved} unsaved`]
+  switch (saving) {
+    case 'lost':
+      return [...count, 'another tab writes this session now. Reload to follow it.'].join(': ')
+    case 'trouble':
+      return `${['storage trouble', ...count].join(', ')}: ${error?.message ?? ''}`
+    case 'saving':
+    case 'unsaved':
+      return ['saving', ...count].join(', ')
+    default: {
+      const words = isEmpty ? 'nothing to save yet' : 'saved'
+      return isDurable ? words : `${words}, in memory only`
+    }
+  }
+}

@@ -1,0 +1,24 @@
+/** Names of sessions. */
+import type { SessionSummary } from 'palimpsest'
+import { wellFormedText } from 'palimpsest/core'
+
+const MAX_TITLE = 40
+
+/** A title made of the first words of a prompt. */
+export function titleFrom(prompt: string): string {
+  const words = prompt
+    .slice(0, 400)
+    .replace(/\[[a-z:-]+\]/g, ' ')
+    .split(/\s+/)
+    .filter(Boolean)
+  let title = (words[0] ?? 'Untitled').slice(0, MAX_TITLE)
+  const rest = words.slice(1).find(word => {
+    if (title.length + word.length >= MAX_TITLE) return true
+    title += ` ${word}`
+    return false
+  })
+  return wellFormedText(rest === undefined ? title : `${title}…`)
+}
+
+export const titleOf = ({ title, eventCount }: Pick<SessionSummary, 'title' | 'eventCount'>): string =>
+  title ?? (eventCount === 0 ? 'New session' : 'Untitled')

@@ -1,0 +1,2 @@
+/** Name of the only Trusted Types policy of the page. */
+export const workerPolicy = 'palimpsest-worker'

@@ -1,0 +1,18 @@
+/** What the hooks take from the page's client: types only, so that any client that fits will do. */
+import type { ClientSession } from '../worker/client-session.ts'
+import type { ClientSessions } from '../worker/client.ts'
+
+/** The part of `Palimpsest` the hooks need. */
+export type SessionsClient = {
+  readonly sessions: Pick<ClientSessions, 'open' | 'list' | 'rename' | 'delete' | 'subscribe'>
+}
+
+export type SessionSummary = Awaited<ReturnType<ClientSessions['list']>>[number]
+
+/** The code of a typed error; empty for others. */
+export function codeOf(error: unknown): string {
+  const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : ''
+  return typeof code === 'string' ? code : ''
+}
+
+export type { ClientSession }

@@ -1,0 +1,45 @@
+/** The client for the components below it, and what is shared among them: held sessions and the list. */
+import { createContext, createElement, type ReactElement, type ReactNode, useContext, useMemo } from 'react'
+import type { SessionsClient } from './client.ts'
+import { SessionHolds } from './session-holds.ts'
+import { SessionList } from './session-list.ts'
+
+export type ClientContext<Client extends SessionsClient = SessionsClient> = {
+  readonly client: Client
+  readonly holds: SessionHolds
+  readonly list: SessionList
+}
+
+const Context = createContext<ClientContext | null>(null)
+
+/** One set of holds and one list for each client, however often its provider is mounted. */
+const contexts = new WeakMap<SessionsClient, ClientContext>()
+
+function contextOf(client: SessionsClient): ClientContext {
+  let context = contexts.get(client)
+  if (context === undefined) {
+    context = { client, holds: new SessionHolds(client), list: new SessionList(client) }
+    contexts.set(client, context)
+  }
+  return context
+}
+
+export type PalimpsestProviderProps = {
+  /** What `connect()` returned. Who connects also closes: unmounting the provider does not end the connection. */
+  readonly client: SessionsClient
+  readonly children?: ReactNode
+}
+
+/** Gives the hooks below it their client. */
+export function PalimpsestProvider({ client, children }: PalimpsestProviderProps): ReactElement {
+  const context = useMemo(() => contextOf(client), [client])
+  return createElement(Context, { value: context }, children)
+}
+
+/** @internal */
+export function useClientContext(): ClientContext {
+  const context = useContext(Context)
+  if (context === null)
+    throw new TypeError('Hooks of palimpsest/react need a <PalimpsestProvider client={…}> above them')
+  return context
+}
