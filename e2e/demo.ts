@@ -20,9 +20,17 @@ export type TestHook = {
   readonly palimpsest: { readonly sessions: { readonly delete: (id: string) => Promise<void> } }
   readonly session: () => {
     readonly length: number
-    readonly append: (type: 'user/message', message: Message, intent: { surfaceOp: 'append' }) => Promise<unknown>
+    readonly append: (
+      type: string,
+      data: object,
+      intent?: { surfaceOp: unknown; sourceEventSeqs?: number[] },
+    ) => Promise<{
+      readonly seq: number
+    }>
     readonly deriveMessages: () => Promise<Message[]>
-    readonly readSurface: () => Promise<{ readonly seq: number; readonly message: Message | null }[]>
+    readonly readSurface: () => Promise<{
+      readonly nodes: readonly { readonly seq: number; readonly message: Message | null }[]
+    }>
   } | null
   readonly requestMessages: (messages: readonly Message[]) => {
     readonly messages: readonly Message[]
@@ -66,8 +74,8 @@ export class Demo {
     this.rows = page.locator('#rows > *')
     this.status = page.locator('#status')
     this.prompt = page.getByRole('textbox', { name: 'Message' })
-    this.notice = page.getByRole('alert')
-    this.surface = page.locator('#surface > *')
+    this.notice = page.locator('#notice')
+    this.surface = page.locator('#surface > .node')
     this.log = page.locator('#log > .event')
   }
 
@@ -105,7 +113,7 @@ export class Demo {
   /** Waits until so many turns have ended and everything is stored: the page says "saved" only when it is. */
   async ended(count: number): Promise<void> {
     await expect(this.turnEnds).toHaveCount(count, { timeout: 20_000 })
-    await expect(this.status).toHaveText('Idle · saved')
+    await expect(this.status).toHaveText(/^Idle · (?:\d+ queued · )?saved$/)
   }
 
   get turnEnds(): Locator {
@@ -114,7 +122,13 @@ export class Demo {
 
   /** The text of the answer that is arriving. */
   get live(): Locator {
-    return this.page.locator('#live .text')
+    return this.page.locator('.row.agent.live .body')
+  }
+
+  /** Deletes a session of the list by its title, as a person does. It is gone from the browser a little later. */
+  async remove(title: string): Promise<void> {
+    await this.page.locator('#sessions .session', { hasText: title }).hover()
+    await this.page.getByRole('button', { name: `Delete ${title}`, exact: true }).click()
   }
 
   async startSession(): Promise<string> {
@@ -127,9 +141,9 @@ export class Demo {
   /** What the three views show, as text. */
   async shown(): Promise<{ transcript: string[]; surface: string[]; log: string[] }> {
     const [transcript, surface, log] = await Promise.all([
-      this.rows.allInnerTexts(),
-      this.surface.allInnerTexts(),
-      this.log.allInnerTexts(),
+      this.rows.allTextContents(),
+      this.surface.allTextContents(),
+      this.log.allTextContents(),
     ])
     return { transcript, surface, log }
   }
@@ -168,22 +182,53 @@ async function readStoredTexts(id: string): Promise<string[]> {
   }
 }
 
+/** What a test expects the browser to report; everything else it reports fails the test. */
+export class Reports {
+  readonly all: string[] = []
+  readonly #expected: RegExp[] = []
+
+  /** Says that a report like this one is part of the test. */
+  expect(...patterns: readonly RegExp[]): void {
+    this.#expected.push(...patterns)
+  }
+
+  get unexpected(): readonly string[] {
+    return this.all.filter(text => !this.#expected.some(pattern => pattern.test(text)))
+  }
+}
+
 type Fixtures = {
   demo: Demo
-  /** Fails a test in which a page or a worker reports an error or a warning. */
-  noErrors: undefined
+  /**
+   * Fails a test in which a page or a worker reports an error or a warning, breaks its content security policy, opens a
+   * dialog of the browser, or opens another page.
+   */
+  reports: Reports
 }
 
 export const test = base.extend<Fixtures>({
-  noErrors: [
+  reports: [
     async ({ context }, use) => {
-      const errors: string[] = []
+      const reports = new Reports()
+      const say = (text: string) => void reports.all.push(text)
       context.on('console', message => {
-        if (message.type() === 'error' || message.type() === 'warning') errors.push(message.text())
+        if (message.type() === 'error' || message.type() === 'warning') say(message.text())
       })
-      context.on('weberror', error => errors.push(String(error.error())))
-      await use(undefined)
-      expect(errors).toEqual([])
+      context.on('weberror', error => say(String(error.error())))
+      context.on('dialog', dialog => {
+        say(`dialog: ${dialog.message()}`)
+        dialog.dismiss().catch(() => undefined)
+      })
+      context.on('page', page => page.on('popup', popup => say(`popup: ${popup.url()}`)))
+      await context.exposeFunction('reportViolation', say)
+      await context.addInitScript(() => {
+        document.addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI, sample }) => {
+          const { reportViolation } = window as unknown as { reportViolation: (text: string) => void }
+          reportViolation(`violation: ${violatedDirective} ${blockedURI} ${sample}`)
+        })
+      })
+      await use(reports)
+      expect(reports.unexpected).toEqual([])
     },
     { auto: true },
   ],

@@ -1,5 +1,7 @@
 /** Providers and workers that fail: said in words, and the session goes on. */
-import { type Demo, expect, test } from './demo.ts'
+import { expect, test } from './demo.ts'
+import { everythingKept } from './kept.ts'
+import { ProviderDialog } from './provider-dialog.ts'
 
 const failures = [
   {
@@ -21,15 +23,6 @@ const failures = [
   { name: 'length', words: 'The answer reached its length limit.', hint: 'Ask for the rest', code: null },
 ]
 
-async function setProvider(demo: Demo, fields: { url?: string; model?: string; key?: string }): Promise<void> {
-  const { page } = demo
-  if (fields.url !== undefined) await page.getByLabel('Base URL').fill(fields.url)
-  if (fields.model !== undefined) await page.getByLabel('Model', { exact: true }).fill(fields.model)
-  if (fields.key !== undefined) await page.getByLabel('Key').fill(fields.key)
-  await page.getByRole('button', { name: 'Use this provider' }).click()
-  await expect(page.getByText('Used from the next message on.')).toBeVisible()
-}
-
 test('[E7] each named failure shows its words, and the next prompt works', async ({ demo, page }) => {
   const mark = `mark-${crypto.randomUUID()}`
   await demo.open()
@@ -43,7 +36,7 @@ test('[E7] each named failure shows its words, and the next prompt works', async
     expect((await demo.stored()).at(-1)?.data).toMatchObject(
       code === null ? { turn, reason: { kind: 'max-tokens' } } : { turn, reason: { kind: 'error', error: { code } } },
     )
-    if (name === 'cut') await page.screenshot({ path: 'test-results/error.png' })
+    if (name === 'cut') await expect(ending).toHaveClass(/\berror\b/)
     await demo.ask(`Are you there after ${name}? [fast]`)
     turn += 1
     expect((await demo.stored()).at(-1)?.data).toEqual({ turn, reason: { kind: 'completed' } })
@@ -56,10 +49,11 @@ test('[E7] each named failure shows its words, and the next prompt works', async
 
 test('[E7] a wrong key is said and never kept', async ({ demo, page }) => {
   await demo.open()
-  await setProvider(demo, { key: 'wrong-key' })
+  const provider = new ProviderDialog(page)
+  await provider.use({ key: 'wrong-key' })
   await demo.ask('Hello. [fast]')
   await expect(demo.rows.last()).toContainText('The provider refused the key. Check the key under Provider')
-  await setProvider(demo, { key: 'another-key' })
+  await provider.use({ key: 'another-key' })
   await demo.ask('Hello again. [fast]')
   await expect(demo.rows.last()).toContainText('You wrote “Hello again.”')
 
@@ -78,19 +72,23 @@ test('[E7] an unreachable host and an unknown model are said, and the next promp
     'The connection to the provider failed. Check the network and the base URL',
   )
   await expect(demo.rows.last()).toContainText('http://127.0.0.1:4599 could not be reached')
-  await setProvider(demo, { url: new URL('/v1', page.url()).href, model: 'no-such-model' })
+  const provider = new ProviderDialog(page)
+  await provider.use({ url: new URL('/v1', page.url()).href, model: 'no-such-model', key: 'any' })
   await demo.ask('And now? [fast]')
   await expect(demo.rows.last()).toContainText('The provider does not have this model.')
-  await setProvider(demo, { model: 'embedded-small' })
+  await provider.use({ model: 'embedded-small' })
   const again = page.getByRole('button', { name: 'Try again' })
   await expect(again).toHaveCount(1) // only the last failure offers it
   await again.click()
   await demo.ended(3)
   await expect(demo.rows.last()).toContainText('You wrote “And now?”')
   await expect(again).toHaveCount(0)
-  await page.getByLabel('Base URL').fill('nonsense')
-  await page.getByRole('button', { name: 'Use this provider' }).click()
-  await expect(page.getByText('The base URL must be an http or https address.')).toBeVisible()
+  await provider.open()
+  await provider.fill({ url: 'nonsense', model: '' })
+  await provider.root.getByRole('button', { name: 'Use this provider' }).click()
+  await expect(provider.root.getByText('The base URL must be an http or https address.')).toBeVisible()
+  await expect(provider.root.getByText('A model is needed.')).toBeVisible()
+  await expect(provider.url).toBeFocused()
 })
 
 test('[E11] a lost worker is said, the draft is kept, and a reload goes on', async ({ demo, page }) => {
@@ -105,37 +103,9 @@ test('[E11] a lost worker is said, the draft is kept, and a reload goes on', asy
   await expect(page.locator('#rows')).toContainText('Before the crash.')
   await page.getByRole('button', { name: 'Reload' }).click()
   await expect(demo.status).toHaveText('Idle · saved')
-  await expect(page.getByText('This turn was interrupted.')).toBeVisible()
+  await expect(page.locator('.ending', { hasText: 'This turn was interrupted.' })).toBeVisible()
   await expect(demo.prompt).toHaveValue('my next words [fast]')
   await demo.prompt.press('Enter')
   await demo.ended(3)
   expect((await demo.stored()).at(-1)?.data).toEqual({ turn: 3, reason: { kind: 'completed' } })
 })
-
-/** Runs in the page: every byte the page keeps or shows, as one text. */
-async function everythingKept(): Promise<string> {
-  const settled = <Value>(request: IDBRequest<Value>) =>
-    new Promise<Value>((resolve, reject) => {
-      request.onsuccess = () => resolve(request.result)
-      request.onerror = () => reject(request.error ?? new Error('IndexedDB failed'))
-    })
-  const parts: unknown[] = [
-    document.documentElement.outerHTML,
-    location.href,
-    { ...localStorage },
-    { ...sessionStorage },
-  ]
-  for (const { name = '' } of await indexedDB.databases()) {
-    const db = await settled(indexedDB.open(name))
-    const stores = [...db.objectStoreNames]
-    const tx = db.transaction(stores)
-    for (const store of stores) parts.push(await settled(tx.objectStore(store).getAll()))
-    db.close()
-  }
-  for (const name of await caches.keys()) parts.push(name)
-  parts.push(
-    document.cookie,
-    [...document.querySelectorAll('input, textarea')].map(field => (field as HTMLInputElement).value),
-  )
-  return JSON.stringify(parts)
-}

@@ -1,7 +1,10 @@
-/** What people see and hear: tools with an effect, the page in both schemes and on small screens, its accessibility. */
+/** What people see and hear: tools with an effect, and every state of the page in both schemes, on small and large screens. */
+import { copyFile, mkdir } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
 import { AxeBuilder } from '@axe-core/playwright'
 import type { Page } from '@playwright/test'
-import { expect, test } from './demo.ts'
+import { type Demo, expect, test } from './demo.ts'
+import { ProviderDialog } from './provider-dialog.ts'
 
 const background = (page: Page) => page.evaluate(() => getComputedStyle(document.body).backgroundColor)
 
@@ -30,70 +33,135 @@ test('[E10] the page tool switches the colours for good, and notes appear', asyn
   await expect(page.locator('#announcer')).toHaveText('I found 1 note about “the ferry”: “The ferry is red”.')
 })
 
-test('[E10] one event is found in every view by its handle', async ({ demo, page }) => {
-  await page.setViewportSize({ width: 1440, height: 900 })
-  await demo.open()
-  await demo.ask('Hello. [fast]')
-  await page.locator('.row.user .seq').click()
-  await expect(page.locator('.selected')).toHaveCount(3)
-  await expect(page.locator('#log .selected')).toContainText('user/message')
-  await expect(page.locator('#surface .selected')).toContainText('Hello.')
-  await page.locator('#log .selected summary').click()
-  await expect(page.locator('#log .selected .code')).toContainText('"surfaceOp": "append"')
-})
+// ── Every state ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
-test('[E10] the view follows the answer only while the reader is at its end', async ({ demo, page }) => {
-  await page.setViewportSize({ width: 1440, height: 500 })
-  await demo.open()
-  await demo.ask('Tell me everything. [fast] [long]')
-  const view = page.locator('#transcript')
-  const toEnd = () =>
-    view.evaluate(({ scrollHeight, scrollTop, clientHeight }) => scrollHeight - scrollTop - clientHeight)
-  expect(await toEnd()).toBeLessThan(2)
-  await demo.send('And again. [fast] [long]')
-  await view.evaluate(element => element.scrollTo(0, 40))
-  const jump = page.getByRole('button', { name: 'Jump to latest' })
-  await expect(jump).toBeVisible()
-  await demo.ended(2)
-  expect(await view.evaluate(element => element.scrollTop)).toBe(40)
-  await jump.click()
-  await expect(jump).toBeHidden()
-  expect(await toEnd()).toBeLessThan(2)
-})
+const sizes = { 360: { width: 360, height: 740 }, 1440: { width: 1440, height: 900 } } as const
+type Width = keyof typeof sizes
+type Scheme = 'light' | 'dark'
 
-for (const width of [360, 1440]) {
-  test(`[E12] no serious accessibility violations, light and dark, ${width} px`, async ({ demo, page }) => {
-    const look = async (state: string, colorScheme: 'light' | 'dark', check = true) => {
-      await page.emulateMedia({ colorScheme })
-      await page.screenshot({ path: `test-results/look-${state}-${colorScheme}-${width}.png` })
-      if (!check) return
-      // It has a Playwright of its own, so the types of the page differ.
-      const axe = new AxeBuilder({ page: page as never }).options({ resultTypes: ['violations'] })
-      const serious = (await axe.analyze()).violations.filter(({ impact }) => /serious|critical/.test(impact ?? ''))
-      expect(serious.map(({ id, nodes }) => `${state}: ${id} ${nodes.map(node => node.html).join(' ')}`)).toEqual([])
+const kept = fileURLToPath(new URL('./screenshots/', import.meta.url))
+/** Pictures of the page for people, in the repository: made anew with PALIMPSEST_SCREENSHOTS=1 only. */
+const isKeeping = Boolean(process.env['PALIMPSEST_SCREENSHOTS'])
+/** The states whose pictures are kept, in a scheme and a width each. */
+const keptPictures: ReadonlySet<string> = new Set([
+  ...(['light', 'dark'] as const).flatMap(scheme =>
+    (['empty', 'finished', 'streaming'] as const).flatMap(state => [
+      `${state}-${scheme}-1440`,
+      `${state}-${scheme}-360`,
+    ]),
+  ),
+  'queue-light-1440',
+  'queue-dark-360',
+  'sessions-light-360',
+  'inspector-dark-360',
+  'provider-light-1440',
+  'provider-dark-360',
+  'help-dark-1440',
+  'undo-light-1440',
+])
+
+/** Looks at the page as it is: no violation of any rule, and a picture. Between the schemes only colours differ. */
+async function look(page: Page, state: string, width: Width): Promise<void> {
+  for (const scheme of ['light', 'dark'] satisfies Scheme[]) {
+    await page.emulateMedia({ colorScheme: scheme, reducedMotion: 'reduce' })
+    const name = `${state}-${scheme}-${width}`
+    const path = `test-results/screenshots/${name}.png`
+    await page.screenshot({ path })
+    if (isKeeping && keptPictures.has(name)) {
+      await mkdir(kept, { recursive: true })
+      await copyFile(path, `${kept}${name}.png`)
     }
-    await page.setViewportSize({ width, height: width === 360 ? 740 : 900 })
-    await demo.open()
-    await look('empty', 'light')
-    await look('empty', 'dark')
+    // It has a Playwright of its own, so the types of the page differ.
+    const axe = new AxeBuilder({ page: page as never }).options({ resultTypes: ['violations'] })
+    const { violations } = await (scheme === 'light' ? axe : axe.withRules(['color-contrast'])).analyze()
+    const found = violations.flatMap(({ id, nodes }) => nodes.map(node => `${id}: ${node.html.slice(0, 160)}`))
+    expect(found, `${name} has violations`).toEqual([])
+  }
+  // Nothing is cut off at the side.
+  const overflow = await page.evaluate(
+    () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+  )
+  expect(overflow, `${state} at ${width} px is wider than its window`).toBeLessThanOrEqual(0)
+}
+
+async function openAt(demo: Demo, width: Width): Promise<void> {
+  await demo.page.setViewportSize(sizes[width])
+  await demo.page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' })
+  await demo.open()
+}
+
+for (const width of [360, 1440] as const) {
+  test(`[E12] an empty session, the dialogs and a deletion can be read by everybody, ${width} px`, async ({
+    demo,
+    page,
+  }) => {
+    await openAt(demo, width)
+    await look(page, 'empty', width)
+    const provider = new ProviderDialog(page)
+    await provider.open()
+    await provider.fill({ url: 'nonsense', key: 'a key with spaces' })
+    await provider.root.getByRole('button', { name: 'Use this provider' }).click()
+    await expect(provider.root.getByText('The base URL must be an http or https address.')).toBeVisible()
+    await look(page, 'provider', width)
+    await provider.close()
+    await page.getByRole('button', { name: 'Keys' }).click()
+    await expect(page.locator('#help')).toBeVisible()
+    await look(page, 'help', width)
+    await page.keyboard.press('Escape')
+    await demo.ask('Hello there. [fast]')
+    if (width === 360) await page.getByRole('button', { name: 'Sessions', exact: true }).click()
+    await demo.remove('Hello there.')
+    await expect(page.locator('.undo')).toContainText('Undo')
+    await look(page, 'undo', width)
+  })
+
+  test(`[E12] a finished conversation and its sheets can be read by everybody, ${width} px`, async ({ demo, page }) => {
+    await openAt(demo, width)
     await demo.ask('Think, and remember that the tide is high at noon. [fast]')
+    await demo.prompt.fill(`The sea is wide. ${'And this line says so again and again. '.repeat(2_500)}`)
+    await demo.prompt.press('Enter')
+    await demo.ended(2)
+    await page.getByRole('button', { name: 'Let the model read a shortened version' }).click()
+    await expect(page.locator('.replacement')).toHaveCount(1)
     await demo.ask('What do my notes say about the tide? [fast]')
     await demo.ask('Tell me more. [fast] [fail:rate-limit]')
+    await page.locator('.reasoning summary').first().click()
+    await page.locator('.replacement .seq').click()
     await page.locator('.tool').last().locator('summary').click()
-    await page.locator('.row.user .seq').first().click()
-    await look('finished', 'light')
-    await look('finished', 'dark')
+    await expect(page.locator('.tool').last().locator('.tool-body')).toBeVisible()
+    await look(page, 'finished', width)
     if (width === 360) {
-      expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width)
-      for (const [index, view] of ['Sessions', 'Surface', 'Log'].entries()) {
-        await page.getByRole('button', { name: view, exact: true }).click()
-        await look(view.toLowerCase(), index === 1 ? 'dark' : 'light')
-      }
-      await page.getByRole('button', { name: 'Conversation', exact: true }).click()
+      await page.getByRole('button', { name: 'Sessions', exact: true }).click()
+      await expect(page.locator('#side')).toBeVisible()
+      await look(page, 'sessions', width)
+      await page.keyboard.press('Escape')
+      await page.getByRole('button', { name: 'Inspector', exact: true }).click()
+      await expect(page.locator('#panel-surface')).toBeVisible()
+      await page.locator('#surface .node.summary summary').click()
+      await look(page, 'inspector', width)
+      await page.locator('#tab-log').click()
+      await expect(page.locator('#panel-log')).toBeVisible()
+      await look(page, 'log', width)
     }
-    await demo.send('Go on, slowly. [slow]')
+  })
+
+  test(`[E12] an answer that arrives and what is queued can be read by everybody, ${width} px`, async ({
+    demo,
+    page,
+  }) => {
+    await openAt(demo, width)
+    await demo.ask('Hello there. [fast]')
+    await demo.send('Tell me about the sea. [slow]')
     await expect.poll(() => demo.live.textContent()).toMatch(/\S+ \S+ \S+/)
-    await look('streaming', 'light', width === 1440)
-    await look('streaming', 'dark', false)
+    await look(page, 'streaming', width)
+    await demo.send('And when you are done: what is a palimpsest? [fast]')
+    await demo.prompt.fill('Answer in one sentence.')
+    await demo.prompt.press('Control+Enter')
+    await expect(page.locator('section.queue li')).toHaveCount(2)
+    await look(page, 'queue', width)
+    await page.getByRole('button', { name: 'Stop' }).click()
+    await demo.ended(2)
+    await page.locator('section.queue').getByRole('button', { name: 'Edit' }).first().click()
+    await look(page, 'queue-kept', width)
   })
 }

@@ -122,7 +122,7 @@ async function holdStorage(): Promise<{ readonly seen: string[]; readonly releas
     }
     store.count().onsuccess = spin
   })
-  observer.observe(status, { childList: true })
+  observer.observe(status, { childList: true, characterData: true, subtree: true })
   const release = () => {
     isHeld = false
     observer.disconnect()

@@ -11,7 +11,10 @@ test('[E6] two sessions do not mix', async ({ demo, page }) => {
   expect(second).not.toBe(first)
   await demo.ask(`Tell me about ${beta}. [fast]`)
   await expect(page.locator('#rows')).not.toContainText(alpha)
-  await page.getByRole('button', { name: `Tell me about ${alpha}.`, exact: true }).click()
+  await page
+    .locator('#sessions')
+    .getByRole('button', { name: `Tell me about ${alpha}.`, exact: true })
+    .click()
   await expect(demo.status).toHaveText(/^Answering/)
   await expect(page.locator('#rows')).toContainText(alpha)
   await expect(page.locator('#rows')).not.toContainText(beta)
@@ -24,8 +27,8 @@ test('[E6] two sessions do not mix', async ({ demo, page }) => {
   for (const { messages } of await demo.requests(beta)) expect(JSON.stringify(messages)).not.toContain(alpha)
 })
 
-test('[E6] drafts stay with their session, and a deleted session is gone', async ({ demo, page }) => {
-  const first = await demo.open()
+test('[E6] drafts stay with their session', async ({ demo, page }) => {
+  await demo.open()
   await demo.ask('Hello there. [fast]')
   await demo.prompt.fill('not sent yet')
   await demo.reload()
@@ -35,16 +38,85 @@ test('[E6] drafts stay with their session, and a deleted session is gone', async
   await page.goBack()
   await expect(demo.prompt).toHaveValue('not sent yet')
   await expect(demo.rows).toHaveCount(3)
+})
 
-  await page.getByRole('button', { name: 'Delete Hello there.' }).click()
-  await expect(page.getByRole('dialog')).toContainText(`Its ${await demo.log.count()} events will be gone for good.`)
-  await page.getByRole('dialog').getByRole('button', { name: 'Keep it' }).click()
-  expect(await demo.stored(first)).not.toEqual([])
-  await page.getByRole('button', { name: 'Delete Hello there.' }).click()
-  await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+test('[E6] a deleted session leaves the list at once and is gone for good 8 s later; taken back it has every event', async ({
+  demo,
+  page,
+}) => {
+  const entry = (name: string) => page.locator('#sessions').getByRole('button', { name, exact: true })
+  const undo = page.locator('.undo')
+  const gone = await demo.open()
+  await demo.ask('Let me go. [fast]')
+  await demo.startSession()
+  const back = demo.id
+  await demo.ask('Keep me. [fast]')
+  await demo.prompt.fill('not sent yet')
+  const events = await demo.stored(back)
+
+  await demo.remove('Keep me.')
+  await expect(entry('Keep me.')).toHaveCount(0)
+  await expect(undo).toContainText('“Keep me.” is deleted in 8 s.')
+  expect(demo.id).toBe(gone) // the page shows another one
+  expect((await demo.stored(back)).slice(0, events.length)).toEqual(events)
+  await undo.getByRole('button', { name: 'Undo' }).click()
+  await expect(undo).toBeEmpty()
+  await expect(entry('Keep me.')).toBeVisible()
+  expect(demo.id).toBe(back)
+  await expect(demo.rows).toHaveCount(3)
+  await expect(demo.prompt).toHaveValue('not sent yet')
+
+  // Left alone, it is gone; what was taken back stays.
+  await demo.remove('Let me go.')
+  await expect(undo).toContainText('“Let me go.” is deleted in 8 s.')
+  await expect(entry('Let me go.')).toHaveCount(0)
+  await page.waitForTimeout(6_000)
+  expect(await demo.stored(gone)).not.toEqual([])
+  await expect(undo).toBeEmpty({ timeout: 4_000 })
+  await expect.poll(() => demo.stored(gone)).toEqual([])
+  expect(demo.id).toBe(back)
+  await demo.reload()
+  await expect(entry('Let me go.')).toHaveCount(0)
+  await expect(entry('Keep me.')).toBeVisible()
+  expect((await demo.stored(back)).slice(0, events.length)).toEqual(events)
+
+  // The last session that is deleted leaves an empty one.
+  await demo.remove('Keep me.')
   await expect(page.getByText('One log, three readings of it.')).toBeVisible()
-  await expect(page.getByRole('button', { name: 'Hello there.' })).toHaveCount(0)
-  expect(await demo.stored(first)).toEqual([])
+})
+
+test('[E6] a deletion that a reload finds waiting is carried out, and a session of its name starts empty', async ({
+  demo,
+  page,
+}) => {
+  const first = await demo.open()
+  await demo.ask('Short lived. [fast]')
+  await demo.remove('Short lived.')
+  await expect(page.locator('.undo')).toContainText('Undo')
+  await demo.reload()
+  await expect.poll(() => demo.stored(first)).toEqual([])
+  await expect(page.locator('.undo')).toBeEmpty()
+  await expect(page.locator('#sessions')).not.toContainText('Short lived.')
+  await demo.open({ id: first })
+  await expect(page.getByText('One log, three readings of it.')).toBeVisible()
+})
+
+test('[E6] a session is renamed in the list, and keeps its name', async ({ demo, page }) => {
+  await demo.open()
+  await demo.ask('Hello there. [fast]')
+  await page.getByRole('button', { name: 'Rename Hello there.' }).click()
+  const field = page.getByRole('textbox', { name: 'New name of Hello there.' })
+  await field.fill('  ')
+  await field.press('Enter')
+  await expect(page.locator('#sessions .session[aria-current]')).toHaveText('Hello there.')
+  await page.locator('#sessions .session[aria-current]').dblclick()
+  await field.fill('<b>Greetings</b>')
+  await field.press('Enter')
+  await expect(page.locator('#sessions .session[aria-current]')).toHaveText('<b>Greetings</b>')
+  await expect(page).toHaveTitle('<b>Greetings</b> · Palimpsest')
+  await demo.ask('One more. [fast]')
+  await demo.reload()
+  await expect(page.locator('#conversation-title')).toHaveText('<b>Greetings</b>')
 })
 
 test('[E6] an address without a session starts a new one, and a page for people has no test hook', async ({

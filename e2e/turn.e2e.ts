@@ -9,14 +9,15 @@ test('[E1] a prompt with a tool call streams in pieces and is stored event by ev
   const lengths = await page.evaluateHandle(() => {
     const seen: number[] = []
     new MutationObserver(() => {
-      const length = document.querySelector('#live .text')?.textContent.length ?? 0
+      const length = document.querySelector('.row.agent.live .body')?.textContent.length ?? 0
       if (length > (seen.at(-1) ?? 0)) seen.push(length)
-    }).observe(document.querySelector('#live') as Element, { childList: true, subtree: true, characterData: true })
+    }).observe(document.querySelector('#rows') as Element, { childList: true, subtree: true, characterData: true })
     return seen
   })
   await demo.ask('Remember that the tide is high at noon.')
   expect((await lengths.jsonValue()).length).toBeGreaterThanOrEqual(3)
   await expect(demo.rows.nth(2)).toContainText('I will write that note.')
+  await expect(demo.rows.nth(3).locator('.tool.done .state')).toHaveText(/✓ done/)
   await expect(demo.rows.last()).toContainText('I wrote the note “The tide is high at noon”.')
 
   const events = await demo.stored()
@@ -125,7 +126,7 @@ test('[E2] a reload shows the same transcript, surface and log', async ({ demo, 
   await demo.open()
   await demo.ask('Think, and remember that boats leave at nine. [fast]')
   const before = await demo.shown()
-  expect(before.transcript).toHaveLength(4) // instructions, prompt, answer with its tool, answer
+  expect(before.transcript).toHaveLength(5) // instructions, prompt, answer, its tool, answer
   const stored = await demo.stored()
   await demo.reload()
   await expect(demo.log).toHaveCount(before.log.length + 1)
@@ -140,7 +141,7 @@ test('[E2] a reload shows the same transcript, surface and log', async ({ demo, 
   expect(restored.at(-1)).toMatchObject({ type: 'session/end-seed', data: {} })
 
   // The surface panel holds the derived messages, with the seqs of their events.
-  const nodes = await page.evaluate(() => window.palimpsestDemo.session()?.readSurface())
+  const nodes = (await page.evaluate(() => window.palimpsestDemo.session()?.readSurface()))?.nodes
   expect(await demo.surface.evaluateAll(rows => rows.map(row => Number((row as HTMLElement).dataset['seq'])))).toEqual(
     nodes?.map(node => node.seq),
   )

@@ -1,6 +1,7 @@
-/** For those who listen: an answer sentence by sentence as it arrives, and nothing twice. */
-import type { TranscriptSnapshot } from 'palimpsest/views'
-import { type ReactElement, useEffect, useRef, useState } from 'react'
+/** For those who listen: an answer sentence by sentence as it arrives, what went wrong, and nothing twice. */
+import type { TranscriptSnapshot, TranscriptTurn } from 'palimpsest/views'
+import { type ReactElement, useEffect, useMemo, useRef, useState } from 'react'
+import { endingWords } from '../words.ts'
 import { spokenText } from './content.ts'
 
 /** Longest piece that is read out at once. */
@@ -10,22 +11,36 @@ const PAUSE = 1_500
 
 export type AnnouncerProps = { readonly sessionId: string; readonly snapshot: TranscriptSnapshot }
 
+/** Words to read out. The same words again are a new piece: they have another key. */
+type Piece = { readonly key: number; readonly words: string }
+const SILENCE: Piece = { key: 0, words: '' }
+const next = (words: string) => (before: Piece) => ({ key: before.key + 1, words })
+
 export function Announcer({ sessionId, snapshot }: AnnouncerProps): ReactElement {
-  const [said, setSaid] = useState('')
+  const [said, setSaid] = useState(SILENCE)
+  const [happened, setHappened] = useState(SILENCE)
   const spoken = useRef({ sessionId: '', messageId: '', upTo: 0, at: 0 })
+  const told = useRef<{ readonly sessionId: string; readonly keys: ReadonlySet<string> }>({
+    sessionId: '',
+    keys: new Set(),
+  })
   const { transcript } = snapshot
   const { live } = transcript
+  const isReady = snapshot.state === 'ready'
+  const last = transcript.turns.at(-1)
+  const beforeLast = transcript.turns.at(-2)
+  // A turn that has failed may have the next one after it at once.
+  const troubles = useMemo(() => [...troublesOf(beforeLast), ...troublesOf(last)], [beforeLast, last])
 
   useEffect(() => {
+    if (!isReady) return
     const state = spoken.current
-    const last = transcript.turns.at(-1)
+    const answer = live === null ? answerOf(last) : { id: live.messageId, text: liveText(live.blocks), isDone: false }
     if (state.sessionId !== sessionId) {
       // What was there before is history: it is read by reading it.
-      spoken.current = { sessionId, messageId: answerOf(last)?.id ?? '', upTo: Infinity, at: 0 }
+      spoken.current = { sessionId, messageId: answer?.id ?? '', upTo: answer?.text.length ?? 0, at: 0 }
       return
     }
-    if (snapshot.state !== 'ready') return
-    const answer = live === null ? answerOf(last) : { id: live.messageId, text: liveText(live.blocks), isDone: false }
     if (answer === null) return
     const upTo = state.messageId === answer.id ? state.upTo : 0
     const end = answer.isDone ? answer.text.length : sentenceEnd(answer.text)
@@ -35,21 +50,48 @@ export function Announcer({ sessionId, snapshot }: AnnouncerProps): ReactElement
     }
     spoken.current = { sessionId, messageId: answer.id, upTo: end, at: Date.now() }
     const piece = answer.text.slice(upTo, end).trim()
-    if (piece !== '') setSaid(piece.length > SPOKEN ? `${piece.slice(0, SPOKEN)}…` : piece)
-  }, [sessionId, snapshot.state, transcript, live])
+    if (piece !== '') setSaid(next(piece.length > SPOKEN ? `${piece.slice(0, SPOKEN)}…` : piece))
+  }, [sessionId, isReady, last, live])
+
+  useEffect(() => {
+    if (!isReady) return
+    const { sessionId: knownId, keys } = told.current
+    const news = troubles.filter(({ key }) => !keys.has(key))
+    told.current = { sessionId, keys: new Set(troubles.map(({ key }) => key)) }
+    if (knownId === sessionId && news.length > 0) setHappened(next(news.map(({ words }) => words).join(' ')))
+  }, [sessionId, isReady, troubles])
 
   return (
-    <div id="announcer" className="unseen" aria-live="polite">
-      {said}
+    <div className="unseen">
+      <div id="announcer" aria-live="polite">
+        <p key={said.key}>{said.words}</p>
+      </div>
+      <div id="announcer-trouble" aria-live="polite">
+        <p key={happened.key}>{happened.words}</p>
+      </div>
     </div>
   )
 }
 
-type Spoken = { readonly id: string; readonly text: string; readonly isDone: true }
+type Trouble = { readonly key: string; readonly words: string }
 
-function answerOf(
-  turn: TranscriptSnapshot['transcript']['turns'] extends { at(i: number): infer T } ? T : never,
-): Spoken | null {
+/** Tools that failed and an ending that was not good. */
+function troublesOf(turn: TranscriptTurn | undefined): readonly Trouble[] {
+  if (turn === undefined) return []
+  const troubles: Trouble[] = []
+  for (const item of turn.items) {
+    if (item.kind === 'tool' && item.state === 'failed') {
+      troubles.push({ key: `${turn.key} ${item.key}`, words: `The tool ${item.name} failed.` })
+    }
+  }
+  const words = turn.reason === null ? null : endingWords(turn.reason)
+  if (words !== null) troubles.push({ key: `${turn.key} ending`, words: `${words.what} ${words.hint}` })
+  return troubles
+}
+
+type Spoken = { readonly id: string; readonly text: string; readonly isDone: boolean }
+
+function answerOf(turn: TranscriptTurn | undefined): Spoken | null {
   if (turn === undefined) return null
   for (let index = turn.items.length - 1; index >= 0; index -= 1) {
     const item = turn.items.at(index)

@@ -1,11 +1,13 @@
 /** The page: sessions on the left, the conversation, the inspector on the right. READ FIRST in this folder. */
 import type { Palimpsest, SessionSummary } from 'palimpsest'
 import { useSession, useSessions, useUnsavedSessions } from 'palimpsest/react'
-import { type ReactElement, useCallback, useEffect, useMemo, useRef, useState } from 'react'
+import { type ReactElement, type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from 'react'
+import { flushSync } from 'react-dom'
 import { onChange, tellChange } from '../channel.ts'
 import { newId } from '../new-id.ts'
 import { shortenLongest } from '../shorten.ts'
 import { exposeSession } from '../test-hook.ts'
+import { Visible } from '../text/visible-text.tsx'
 import { errorFacts, unsavedWords } from '../words.ts'
 import { goTo, useAddressedSession } from './address.ts'
 import type { ComposerHandle } from './composer.tsx'
@@ -40,14 +42,15 @@ export function App({ palimpsest, lost, provider }: AppProps): ReactElement {
   const { refresh, rename } = list
   const isWide = useWide()
   const [opened, setOpened] = useState<{ readonly side: Side; readonly id: string } | null>(null)
-  // Another session closes what was opened over the one before.
+  // Another session closes what was opened over the one before, for good: who comes back finds the conversation.
+  if (opened !== null && opened.id !== id) setOpened(null)
   const sheet = opened?.id === id ? opened.side : null
   const setSheet = (side: Side | null) => setOpened(side === null ? null : { side, id })
   const [isInspecting, setInspecting] = useState(true)
   const [tab, setTab] = useState<InspectorTab>('surface')
   const [isSplit, setSplit] = useState(true)
   const [reveal, setReveal] = useState(0)
-  const [said, setSaid] = useState('')
+  const [said, setSaid] = useState<ReactNode>(null)
   const composer = useRef<ComposerHandle>(null)
   const help = useRef<HTMLDialogElement>(null)
   const providerDialog = useRef<HTMLDialogElement>(null)
@@ -55,7 +58,7 @@ export function App({ palimpsest, lost, provider }: AppProps): ReactElement {
   // Another session is another matter.
   useEffect(() => {
     clearSelection()
-    if (isWide && document.activeElement?.closest('.undo') == null) composer.current?.focus()
+    if (isWide && document.querySelector('.undo :focus') === null) composer.current?.focus()
   }, [id, isWide])
   useEffect(() => onChange('sessions', refresh), [refresh])
 
@@ -73,9 +76,9 @@ export function App({ palimpsest, lost, provider }: AppProps): ReactElement {
     useCallback(({ title }: Removal, error: unknown) => {
       const { code, message } = errorFacts(error)
       setSaid(
-        code === 'in-use'
-          ? `“${title}” was not deleted: it is open in another tab.`
-          : `“${title}” was not deleted: ${message}`,
+        <>
+          “<Visible text={title} />” was not deleted: {code === 'in-use' ? 'it is open in another tab.' : message}
+        </>,
       )
     }, []),
   )
@@ -86,7 +89,7 @@ export function App({ palimpsest, lost, provider }: AppProps): ReactElement {
   /** Whoever deletes a session is led to the way back. */
   const [removed, setRemoved] = useState<string | null>(null)
   const remove = (session: SessionSummary) => {
-    setSaid('')
+    setSaid(null)
     setRemoved(session.id)
     removals.remove({ id: session.id, title: titleOf(session) })
     if (session.id === id) goTo(sessions?.find(each => each.id !== id)?.id ?? newId())
@@ -135,15 +138,18 @@ export function App({ palimpsest, lost, provider }: AppProps): ReactElement {
     if (isWide) setInspecting(true)
     else setSheet('inspector')
   }
+  const isModal = !isWide && sheet !== null
   const openProvider = () => providerDialog.current?.showModal()
   useKeepFocus()
   useKeyboard({
     write: () => {
-      setSheet(null)
+      // What is under a sheet takes no focus before the sheet is closed.
+      flushSync(() => setSheet(null))
       composer.current?.focus()
     },
-    stop: () => {
-      if (getSelection() !== null && session?.status.agent.kind === 'idle') clearSelection()
+    back: () => {
+      if (isModal) setSheet(null)
+      else if (getSelection() !== null) clearSelection()
       else if (session?.status.agent.kind !== 'idle') void session?.cancel().catch(() => undefined)
     },
     toggleInspector: () => {
@@ -156,7 +162,9 @@ export function App({ palimpsest, lost, provider }: AppProps): ReactElement {
     },
     showTab: index => {
       const next = inspectorTabs[index]
-      if (next !== undefined) showTab(next.key)
+      if (next === undefined) return
+      if (isInspecting) setSplit(false)
+      showTab(next.key)
     },
     goToLog: () => {
       selectCurrentRow()
@@ -170,7 +178,6 @@ export function App({ palimpsest, lost, provider }: AppProps): ReactElement {
     help: () => help.current?.showModal(),
   })
 
-  const isModal = !isWide && sheet !== null
   return (
     <>
       <header className="bar" inert={isModal}>
@@ -300,7 +307,9 @@ function Undo({ removals, removed, undo, goTo: open }: UndoProps): ReactElement 
     <div className="undo" role="status">
       {last !== undefined && (
         <p>
-          “{last.title}” is deleted in {UNDO_MS / 1_000} s.{' '}
+          <span>
+            “<Visible text={last.title} />” is deleted in {UNDO_MS / 1_000} s.
+          </span>{' '}
           <button
             key={last.id}
             type="button"

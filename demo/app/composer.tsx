@@ -98,7 +98,11 @@ export function Composer(props: ComposerProps): ReactElement {
 
   const submit = async (how: (text: string) => Promise<void>) => {
     const text = field.current?.value ?? ''
-    if (sending.current || !(isOpen || isEnded)) return
+    if (sending.current) return
+    if (!isOpen && !isEnded) {
+      setNotice({ words: 'Nothing was sent: the session is not open. Your draft is kept.', broken: null })
+      return
+    }
     sending.current = true
     keepDraft(sessionId, text)
     try {

@@ -3,6 +3,7 @@ import type { SessionState } from 'palimpsest/react'
 import { transcriptOf, useAgent, useStatus, useTranscript } from 'palimpsest/react'
 import type { Transcript, TranscriptSnapshot } from 'palimpsest/views'
 import { type ReactElement, type ReactNode, type RefObject, useCallback, useMemo, useState } from 'react'
+import { Visible } from '../text/visible-text.tsx'
 import { openFailureWords } from '../words.ts'
 import { Announcer } from './announcer.tsx'
 import { Composer, type ComposerHandle } from './composer.tsx'
@@ -60,8 +61,8 @@ export function Conversation(props: ConversationProps): ReactElement {
 
   return (
     <main className="conversation" id="conversation" aria-labelledby="conversation-title">
-      <h2 id="conversation-title" className="panel-title">
-        {title}
+      <h2 id="conversation-title" className="panel-title" title={title}>
+        <Visible text={title} />
       </h2>
       <div className="scroll-frame">
         <div id="transcript" className="scroll" role="region" aria-label="Transcript" tabIndex={0} ref={view}>
@@ -248,7 +249,7 @@ function lastPromptOf({ turns }: Transcript): string | null {
 function Refusal({ error, retry }: { readonly error: unknown; readonly retry: () => void }): ReactElement {
   const { what, hint } = openFailureWords(error)
   return (
-    <div className="ending error">
+    <div className="ending error" role="alert">
       <p className="what">
         <strong>{what}</strong> {hint}
       </p>

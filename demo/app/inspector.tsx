@@ -36,6 +36,10 @@ export function Inspector({ session, tab, show, isSplit, split, canSplit, reveal
     show(next.key)
     list.current?.querySelector<HTMLElement>(`#tab-${next.key}`)?.focus()
   }
+  const choose = (key: InspectorTab) => {
+    if (isBoth) split(false)
+    show(key)
+  }
   const panel = (key: InspectorTab): ReactElement => (
     <section
       key={key}
@@ -56,17 +60,23 @@ export function Inspector({ session, tab, show, isSplit, split, canSplit, reveal
   return (
     <>
       <div className="tabs">
-        <div role="tablist" aria-label="Inspector" ref={list} onKeyDown={onKeyDown}>
+        <div
+          role="tablist"
+          aria-label="Inspector"
+          aria-multiselectable={isBoth || undefined}
+          ref={list}
+          onKeyDown={onKeyDown}
+        >
           {inspectorTabs.map(({ key, label }, index) => (
             <button
               key={key}
               type="button"
               role="tab"
               id={`tab-${key}`}
-              aria-selected={tab === key}
+              aria-selected={isBoth || tab === key}
               aria-controls={`panel-${key}`}
               tabIndex={tab === key ? 0 : -1}
-              onClick={() => show(key)}
+              onClick={() => choose(key)}
               title={`${label} (${index + 1})`}
             >
               {label}

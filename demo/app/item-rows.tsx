@@ -68,9 +68,10 @@ export const ReplacementRow: FC<{ readonly item: ReplacementItem }> = memo(funct
   const lit = useLit(seq)
   return (
     <div className="replacement" tabIndex={-1} data-row="" {...lit}>
+      <Seq seq={seq} kin={replaces} of="Replacement" />
       <details>
         <summary>
-          <span className="rule">{replacementWords(item)}</span> <Seq seq={seq} kin={replaces} of="Replacement" />
+          <span className="rule">{replacementWords(item)}</span>
         </summary>
         <p className="about">
           From here on the model reads this instead of {seqsInWords(replaces)}. What was said stays as it was.

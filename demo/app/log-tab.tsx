@@ -164,7 +164,7 @@ const EventRow = memo(function EventRow({ event, lanes, shadow }: EventRowProps)
           <time dateTime={isoTime(time)}>{clock(time)}</time>
         </summary>
         {isOpen && (
-          <div className="code">
+          <div className="code" role="group" aria-label="The event as JSON" tabIndex={0}>
             <LongText text={JSON.stringify(event, null, 2)} kind="code" />
           </div>
         )}

@@ -18,8 +18,8 @@ export function Row({ kind, who, seq, kin = [], busy = false, children }: RowPro
   return (
     <article className={`row ${kind}`} aria-busy={busy || undefined} tabIndex={-1} data-row="" {...lit}>
       <header className="who">
-        <span>{who}</span> {/* The place of the handle is kept, so that nothing moves when it comes. */}
-        {seq === null ? <span className="seq-space" /> : <Seq seq={seq} kin={kin} of={who} />}
+        <h3>{who}</h3> {/* The place of the handle is kept, so that nothing moves when it comes. */}
+        {seq === null ? <span className="seq-space">&nbsp;</span> : <Seq seq={seq} kin={kin} of={who} />}
       </header>
       <div className="body">{children}</div>
     </article>

@@ -1,7 +1,8 @@
 /** The sessions of this browser: open, start, rename, delete with a way back. */
 import type { SessionSummary } from 'palimpsest'
-import { type ReactElement, useState } from 'react'
+import { type ReactElement, type ReactNode, useState } from 'react'
 import { newId } from '../new-id.ts'
+import { Visible } from '../text/visible-text.tsx'
 import { goTo } from './address.ts'
 import { titleOf } from './titles.ts'
 
@@ -12,7 +13,7 @@ export type SessionsPanelProps = {
   readonly rename: (id: string, title: string) => Promise<void>
   readonly remove: (session: SessionSummary) => void
   /** What could not be done. */
-  readonly said: string
+  readonly said: ReactNode
 }
 
 export function SessionsPanel({ sessions, current, rename, remove, said }: SessionsPanelProps): ReactElement {
@@ -106,7 +107,7 @@ function SessionItem({ session, isCurrent, rename, remove }: SessionItemProps): 
           if (event.key === 'Delete' && eventCount > 0) remove(session)
         }}
       >
-        {title}
+        <Visible text={title} />
       </button>
       {eventCount > 0 && (
         <span className="session-actions">

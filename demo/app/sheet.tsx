@@ -13,27 +13,31 @@ export type SheetProps = {
 }
 
 export function Sheet({ id, className, label, isWide, isOpen, close, children }: SheetProps): ReactElement {
-  const element = useRef<HTMLElement>(null)
+  const element = useRef<HTMLDivElement>(null)
   const isSheet = !isWide && isOpen
   useEffect(() => {
     if (!isSheet) return
     const before = document.activeElement
-    element.current?.focus()
+    const sheet = element.current
+    sheet?.focus()
     return () => {
-      if (before instanceof HTMLElement && before.isConnected) before.focus()
+      // Whoever has led the focus elsewhere by now wants it there.
+      const active = document.activeElement
+      const isElsewhere = active !== document.body && sheet?.contains(active) === false
+      if (!isElsewhere && before instanceof HTMLElement && before.isConnected) before.focus()
     }
   }, [isSheet])
   return (
     <>
       {isSheet && <div className="scrim" onClick={close} />}
-      <aside
+      <div
         id={id}
         ref={element}
         className={`${className}${isSheet ? ' sheet' : ''}`}
         aria-label={label}
         hidden={!isWide && !isOpen}
         tabIndex={-1}
-        role={isSheet ? 'dialog' : undefined}
+        role={isSheet ? 'dialog' : 'complementary'}
         aria-modal={isSheet || undefined}
         onKeyDown={event => {
           if (!isSheet || event.key !== 'Escape' || event.defaultPrevented) return
@@ -47,7 +51,7 @@ export function Sheet({ id, className, label, isWide, isOpen, close, children }:
           </button>
         )}
         {children}
-      </aside>
+      </div>
     </>
   )
 }

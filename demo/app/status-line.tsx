@@ -21,11 +21,23 @@ export function StatusLine(props: StatusLineProps): ReactElement {
   const isSlow = useSlow(isSaving)
   const isTrouble = props.lost !== null || props.situation === 'refused' || isTroubled(props.status)
   return (
-    <p id="status" className={isTrouble ? 'status trouble' : 'status'}>
-      {/* Saving is quick: words that would only flash are not shown. */}
-      {sentence(props, isSaving && !isSlow)}
-    </p>
+    <>
+      <p id="status" className={isTrouble ? 'status trouble' : 'status'}>
+        {/* Saving is quick: words that would only flash are not shown. */}
+        {sentence(props, isSaving && !isSlow)}
+      </p>
+      <span id="status-trouble" className="unseen" role="alert">
+        {troubleWords(props)}
+      </span>
+    </>
   )
+}
+
+/** Trouble as it is read out: once, not again with every number that changes. */
+function troubleWords({ lost, status }: StatusLineProps): string {
+  if (lost !== null) return 'Worker lost: reload to go on.'
+  if (status?.saving === 'lost') return 'Another tab writes this session now. Reload to follow it.'
+  return status?.saving === 'trouble' ? `Storage trouble: ${status.error?.message ?? ''}` : ''
 }
 
 /** True once `isOn` has been true for a while. */

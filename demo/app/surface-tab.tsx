@@ -94,7 +94,7 @@ const NodeRow = memo(function NodeRow({ node, session }: NodeRowProps): ReactEle
           </span>
         </summary>
         {isOpen && (
-          <div className="code">
+          <div className="code" role="group" aria-label="The whole message" tabIndex={0}>
             <LongText text={text} />
           </div>
         )}

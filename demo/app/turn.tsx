@@ -28,15 +28,13 @@ export const Turn: FC<TurnProps> = memo(function Turn({
   progress,
   actions,
 }: TurnProps): ReactElement {
-  const items = turn.items.slice(from)
+  // In one list, with the key of its message: its row stays the same element when the answer is there.
+  const rows = [...turn.items.slice(from)].map(item => <Item key={keyOf(item)} item={item} progress={progress} />)
+  if (live !== null) rows.push(<Item key={`answer ${live.messageId}`} item={live} progress={null} />)
   return (
     <>
-      {items.map(item => (
-        <Item key={keyOf(item)} item={item} progress={progress} />
-      ))}
-      {/* The key of its message: the row stays the same element when the answer is there. */}
-      {live !== null && <AnswerRow key={`answer ${live.messageId}`} item={null} live={live} />}
-      <EndingRow key="ending" turn={turn} isLast={isLast} actions={actions} />
+      {rows}
+      <EndingRow turn={turn} isLast={isLast} actions={actions} />
     </>
   )
 })
@@ -49,9 +47,10 @@ function Item({
   item,
   progress,
 }: {
-  readonly item: TranscriptItem
+  readonly item: TranscriptItem | LiveAnswer
   readonly progress: ToolProgress | null
 }): ReactElement {
+  if (!('kind' in item)) return <AnswerRow item={null} live={item} />
   switch (item.kind) {
     case 'system':
       return <SystemRow item={item} />

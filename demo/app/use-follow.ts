@@ -2,6 +2,8 @@
 import { type RefObject, useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react'
 
 const NEAR = 32
+/** How long what is opened may take to be there, ms. */
+const OPENING_MS = 300
 
 const distance = ({ scrollHeight, scrollTop, clientHeight }: HTMLElement) => scrollHeight - scrollTop - clientHeight
 
@@ -23,13 +25,19 @@ export function useFollow(of: string, fromStart = false): Following {
   const follows = useRef(true)
   /** Where the view was when it was last looked at. */
   const top = useRef(0)
+  /** Until then nothing makes it follow: something was opened. */
+  const stays = useRef(0)
   const [isAtEnd, setAtEnd] = useState(true)
 
   const look = useCallback(() => {
-    if (view.current === null) return
-    top.current = view.current.scrollTop
-    follows.current = distance(view.current) < NEAR
-    setAtEnd(follows.current)
+    const element = view.current
+    if (element === null) return
+    // Content that came since the last look makes the end further away: only going up is a reader's leaving it.
+    const isNear = distance(element) < NEAR
+    if (isNear && performance.now() >= stays.current) follows.current = true
+    else if (!isNear && element.scrollTop < top.current - 1) follows.current = false
+    top.current = element.scrollTop
+    setAtEnd(follows.current || isNear)
   }, [])
   const keep = useCallback(() => {
     const element = view.current
@@ -41,6 +49,7 @@ export function useFollow(of: string, fromStart = false): Following {
   }, [look])
   const toEnd = useCallback(() => {
     follows.current = true
+    stays.current = 0
     top.current = 0
     keep()
   }, [keep])
@@ -58,22 +67,23 @@ export function useFollow(of: string, fromStart = false): Following {
     const observer = new ResizeObserver(keep)
     observer.observe(element)
     if (content.current !== null) observer.observe(content.current)
+    let timer: ReturnType<typeof setTimeout> | undefined
     // Who opens something wants to read that, not what comes after it.
-    const onToggle = () => requestAnimationFrame(look)
-    const stopFollowing = () => {
+    const onClick = ({ target }: Event) => {
+      const pressed = target instanceof Element ? target.closest('summary, button') : null
+      if (pressed === null) return
       follows.current = false
-      requestAnimationFrame(look)
-    }
-    const onClick = (event: Event) => {
-      if (event.target instanceof Element && event.target.closest('summary, button') !== null) stopFollowing()
+      if (pressed.matches('button')) return void requestAnimationFrame(look)
+      stays.current = performance.now() + OPENING_MS
+      clearTimeout(timer)
+      timer = setTimeout(look, OPENING_MS)
     }
     element.addEventListener('scroll', look, { passive: true })
-    element.addEventListener('toggle', onToggle, true)
     element.addEventListener('click', onClick, true)
     return () => {
+      clearTimeout(timer)
       observer.disconnect()
       element.removeEventListener('scroll', look)
-      element.removeEventListener('toggle', onToggle, true)
       element.removeEventListener('click', onClick, true)
     }
   }, [keep, look])

@@ -8,7 +8,8 @@ const homes: readonly (readonly [around: string, home: string])[] = [
   ['#composer', '#prompt'],
   ['#transcript', '#transcript'],
   ['.scroll', '.scroll'],
-  ['aside', 'aside'],
+  ['.side', '.side'],
+  ['.inspector', '.inspector'],
 ]
 
 export function useKeepFocus(): void {

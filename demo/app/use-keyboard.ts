@@ -4,7 +4,8 @@ import { select } from './selection.ts'
 
 export type KeyActions = {
   readonly write: () => void
-  readonly stop: () => void
+  /** One step back: what is open, then what is selected, then what runs. */
+  readonly back: () => void
   readonly toggleInspector: () => void
   readonly toggleSessions: () => void
   /** Shows the nth view of the inspector, from 0. */
@@ -31,8 +32,9 @@ export function useKeyboard(actions: KeyActions): void {
       const target = event.target instanceof Element ? event.target : null
       if (target !== null && target.closest('dialog') !== null) return
       const isTyping = target !== null && target.closest('input, textarea, select') !== null
-      if (event.key === 'Escape') return latest.current.stop()
-      if (isTyping) return
+      if (event.key === 'Escape') return latest.current.back()
+      // A key held down repeats what moves, not what opens or starts something.
+      if (isTyping || (event.repeat && !/^[jk]$/.test(event.key))) return
       const isChord = event.timeStamp - goAt < CHORD_MS
       goAt = 0
       const done = pressed(event, isChord, latest.current, () => {

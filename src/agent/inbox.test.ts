@@ -68,6 +68,12 @@ describe('the inbox fold', () => {
     ['inserts no list', { target: 'next-turn', start: 0, inserted: message('x') }],
     ['inserts what is no message', { target: 'next-turn', start: 0, inserted: [{ id: 'x' }] }],
     ['inserts a message without an id', { target: 'next-turn', start: 0, inserted: [message('')] }],
+    ['inserts a message of nobody', { ...insert('next-turn', 0), inserted: [{ ...message('x'), source: null }] }],
+    ['inserts a message of no kind', { ...insert('next-turn', 0), inserted: [{ ...message('x'), source: {} }] }],
+    [
+      'inserts a message with a block that is none',
+      { ...insert('next-turn', 0), inserted: [{ ...message('x'), content: [null] }] },
+    ],
     ['inserts null', { target: 'next-turn', start: 0, inserted: [null] }],
     ['is text', 'next-turn'],
     ['is null', null],
@@ -194,6 +200,35 @@ describe('laws', () => {
         })
         expect(restored.fold(inboxFold)).toEqual(current())
       }),
+    )
+  })
+
+  it('[A12] what is pending is a message that a log takes', () => {
+    const part = <Value>(good: Value) =>
+      fc.oneof(fc.constant(good), fc.constant(good), fc.constant(good), fc.jsonValue())
+    const block = fc.oneof(
+      fc.constant({ type: 'text', text: 'hi' }),
+      fc.record({ type: fc.constantFrom('text', 'reasoning', 'tool-call', 'image', ''), text: fc.jsonValue() }),
+      fc.jsonValue(),
+    )
+    const messages = fc.record({
+      id: part('m'),
+      role: part('user'),
+      content: fc.oneof(fc.array(block, { maxLength: 2 }), fc.jsonValue()),
+      source: fc.oneof(part({ kind: 'user' }), fc.record({ kind: fc.jsonValue() })),
+    })
+    fc.assert(
+      fc.property(messages, said => {
+        const [pending] = after({
+          target: 'next-turn',
+          start: 0,
+          inserted: [JSON.parse(JSON.stringify(said))],
+        }).nextTurn
+        if (pending === undefined) return
+        const session = Session.create({ id: 's', now: () => 1 })
+        session.append('user/message', pending, { surfaceOp: 'append' })
+      }),
+      { numRuns: 1_000 },
     )
   })
 

@@ -72,8 +72,9 @@ function spliced(inbox: Inbox, { target, start, removedCount = 0, inserted, outc
   const list = inbox[key]
   if (start + removedCount > list.length || removedCount + inserted.length === 0) return inbox
   const next = { ...inbox, [key]: list.toSpliced(start, removedCount, ...inserted) }
-  const ids = new Set(pendingMessages(next).map(({ id }) => id))
-  if (ids.size < next.nextTurn.length + next.nextStep.length) return inbox
+  // Only what comes can be pending twice, or pending again.
+  const ids = new Set(inserted.map(({ id }) => id))
+  if (pendingMessages(next).filter(({ id }) => ids.has(id)).length > ids.size) return inbox
   const taken = outcome === 'canceled' ? [] : list.slice(start, start + removedCount)
   const claimed = [...inbox.claimed, ...taken.map(message => ({ target, message }))]
   return { ...next, claimed: claimed.filter(({ message }) => !ids.has(message.id)) }
@@ -83,8 +84,7 @@ const withClaimed = (inbox: Inbox, claimed: Inbox['claimed']): Inbox =>
   claimed.length === inbox.claimed.length ? inbox : { ...inbox, claimed }
 
 function isSplice(data: unknown): data is InboxSplice {
-  if (typeof data !== 'object' || data === null) return false
-  const { target, start, removedCount = 0, inserted } = data as Partial<InboxSplice>
+  const { target, start, removedCount = 0, inserted } = (data ?? {}) as Partial<InboxSplice>
   return (
     (target === 'next-turn' || target === 'next-step') &&
     isSafeNonNegativeInteger(start) &&
@@ -94,11 +94,19 @@ function isSplice(data: unknown): data is InboxSplice {
   )
 }
 
+/** What a turn could say: admission takes it as a `user/message`. */
 function isUserMessage(value: unknown): value is UserMessage {
-  if (typeof value !== 'object' || value === null) return false
-  const { id, role, content, source } = value as Partial<UserMessage>
-  return typeof id === 'string' && id !== '' && role === 'user' && Array.isArray(content) && typeof source === 'object'
+  const { id, role, content, source } = (value ?? {}) as Partial<UserMessage>
+  return isText(id) && role === 'user' && Array.isArray(content) && content.every(isSaid) && isText(source?.kind)
 }
+
+/** A block of a person's message: nobody says a tool call. */
+function isSaid(block: unknown): boolean {
+  const { type, text } = (block ?? {}) as { readonly type?: unknown; readonly text?: unknown }
+  return isText(type) && type !== 'tool-call' && (typeof text === 'string' || (type !== 'text' && type !== 'reasoning'))
+}
+
+const isText = (value: unknown): boolean => typeof value === 'string' && value !== ''
 
 /** All pending messages, in the order turns will take them. */
 export const pendingMessages = ({ nextStep, nextTurn }: Inbox): readonly UserMessage[] => [...nextStep, ...nextTurn]

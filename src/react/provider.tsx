@@ -33,7 +33,8 @@ export type PalimpsestProviderProps = {
 /** Gives the hooks below it their client. */
 export function PalimpsestProvider({ client, children }: PalimpsestProviderProps): ReactElement {
   const context = useMemo(() => contextOf(client), [client])
-  return createElement(Context, { value: context }, children)
+  // Not the context itself: before React 19 that is its consumer.
+  return createElement(Context.Provider, { value: context }, children)
 }
 
 /** @internal */

@@ -2,6 +2,8 @@
 import { Component, createElement, type ReactElement, type ReactNode, StrictMode, useState } from 'react'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { cleanup, render } from 'vitest-browser-react'
+import { MessageId } from '../core/ids.ts'
+import { memoryLease } from '../sessions/lease.ts'
 import { StorageError } from '../storage/storage.ts'
 import { memoryStorage } from '../storage/memory.ts'
 import { connect, type Palimpsest } from '../worker/client.ts'
@@ -11,7 +13,7 @@ import type { ClientSession, SessionsClient } from './client.ts'
 import { PalimpsestProvider } from './provider.tsx'
 import { useAgent } from './use-agent.ts'
 import { useSession, useSessions, useUnsavedSessions } from './use-session.ts'
-import { useStatus, useSurface, useTranscript, useUsage } from './use-views.ts'
+import { transcriptOf, useStatus, useSurface, useTranscript, useUsage } from './use-views.ts'
 import { useView } from './use-view.ts'
 
 let count = 0
@@ -74,6 +76,14 @@ function Page({ client, children }: { readonly client: SessionsClient; readonly 
     </StrictMode>
   )
 }
+
+/** Adds a message without a turn. */
+const say = (session: ClientSession | undefined, text: string) =>
+  session?.append(
+    'user/message',
+    { id: MessageId(text), role: 'user', content: [{ type: 'text', text }], source: { kind: 'user' } },
+    { surfaceOp: 'append' },
+  )
 
 /** Everything the hooks say of one session, as text. */
 function Talk({ id, onRender }: { readonly id: string; readonly onRender?: () => void }): ReactElement {
@@ -300,7 +310,143 @@ describe('a session in components', () => {
   })
 })
 
+describe('a session that goes on without its component', () => {
+  /** A component that can be taken away, over the client it is given. */
+  async function rendered(client: SessionsClient): Promise<{ readonly mount: (isMounted: boolean) => void }> {
+    let mount: (isMounted: boolean) => void = () => {}
+    function App(): ReactElement {
+      const [isMounted, setMounted] = useState(true)
+      mount = setMounted
+      const unsaved = useUnsavedSessions()
+      return (
+        <>
+          {isMounted ? <Talk id="s" /> : null}
+          <p id="unsaved">{unsaved.map(each => `${each.id} ${String(each.isKept)}`)}</p>
+        </>
+      )
+    }
+    await render(
+      <Page client={client}>
+        <App />
+      </Page>,
+    )
+    await expect.poll(() => text('state'), { timeout: 5_000 }).toBe('open ready idle idle')
+    return { mount: isMounted => mount(isMounted) }
+  }
+
+  it('[X2] left right after a prompt was sent, it is closed after the answer', async () => {
+    const client = watched(echoClient())
+    const { mount } = await rendered(client)
+    const turn = client.opened[0]?.send({ text: 'slow 10' })
+    mount(false)
+    expect(await turn?.done).toEqual({ kind: 'completed' })
+    await expect.poll(() => client.calls).toEqual(['open s', 'close s'])
+  })
+
+  it('[X2] left right after a prompt that is refused, it is closed', async () => {
+    const client = watched(echoClient())
+    const { mount } = await rendered(client)
+    const turn = client.opened[0]?.send({ text: ' ' })
+    mount(false)
+    await expect(turn?.done).rejects.toMatchObject({ code: 'empty-prompt' })
+    await expect.poll(() => client.calls).toEqual(['open s', 'close s'])
+  })
+
+  it('[X5] [B10] taken over by another tab it is named, and mounted again it is opened anew', async () => {
+    const storage = memoryStorage()
+    const tab = () => {
+      const { port1, port2 } = new MessageChannel()
+      const model = scriptedModel([{ text: 'hi' }])
+      serve({ storage, lease: memoryLease(), agent: () => ({ model }) }, port1)
+      const palimpsest = connect(port2)
+      connections.push(palimpsest)
+      return palimpsest
+    }
+    const client = watched(tab())
+    const { mount } = await rendered(client)
+    await say(client.opened[0], 'mine')
+    await client.opened[0]?.flush()
+    const other = await tab().sessions.open('s')
+    await say(other, 'theirs')
+    await other.flush()
+    await say(client.opened[0], 'too late')
+    mount(false)
+    await expect.poll(() => text('unsaved')).toBe('s false')
+    mount(true)
+    await expect.poll(() => text('state')).toBe('open ready idle idle')
+    expect(client.opened).toHaveLength(2)
+    const last = client.opened[1]
+    expect(await say(last, 'again')).toMatchObject({ seq: (last?.length ?? 0) - 1 })
+    expect(text('unsaved')).toBe('')
+  })
+
+  it('[X5] unsaved and deleted it is not named any more', async () => {
+    const storage = memoryStorage()
+    storage.append = async () => Promise.reject(new StorageError('quota-exceeded', 'The disk is full'))
+    const { port1, port2 } = new MessageChannel()
+    serve({ storage, agent: () => ({ model: scriptedModel([{ text: 'hi' }]) }) }, port1)
+    const palimpsest = connect(port2)
+    connections.push(palimpsest)
+    const client = watched(palimpsest)
+    const { mount } = await rendered(client)
+    await client.opened[0]?.send({ text: 'precious' }).done
+    mount(false)
+    await expect.poll(() => text('unsaved')).toBe('s true')
+    await palimpsest.sessions.delete('s')
+    await expect.poll(() => text('unsaved')).toBe('')
+  })
+
+  it('[B10] when its worker dies in mid-answer, its agent is idle', async () => {
+    const url = new URL('../worker/fixtures/echo.worker.ts', import.meta.url)
+    url.searchParams.set('database', `palimpsest-react-dying-${Date.now()}`)
+    const worker = new Worker(url, { type: 'module' })
+    const client = watched(connect(worker))
+    function Running(): ReactElement {
+      const held = useSession('s')
+      return <p id="running">{`${held.state} ${String(useAgent(held.session).isRunning)}`}</p>
+    }
+    await render(
+      <Page client={client}>
+        <Running />
+      </Page>,
+    )
+    await expect.poll(() => text('running'), { timeout: 5_000 }).toBe('open false')
+    const turn = client.opened[0]?.send({ text: 'slow 200' })
+    await expect.poll(() => text('running')).toBe('open true')
+    const lost = expect(turn?.done).rejects.toMatchObject({ code: 'lost' })
+    worker.terminate()
+    await expect.poll(() => text('running'), { timeout: 5_000 }).toBe('ended false')
+    await lost
+  })
+})
+
 describe('views in components', () => {
+  it('[X1] a selector made anew in each render leaves the view alone', async () => {
+    const palimpsest = echoClient()
+    const session = await palimpsest.sessions.open('s')
+    for (let count = 0; count < 300; count += 1) await say(session, `${count}`)
+    let subscriptions = 0
+    const subscribe = session.subscribe.bind(session)
+    session.subscribe = listener => {
+      subscriptions += 1
+      return subscribe(listener)
+    }
+    let renders = 0
+    function From(): ReactElement {
+      renders += 1
+      if (renders > 100) throw new Error('It renders again and again')
+      const transcript = useTranscript(session, snapshot => snapshot.transcript)
+      const isLoading = useTranscript(session, snapshot => snapshot.loadingEarlier)
+      return <p id="from">{`${transcript.from} ${transcript.to} ${String(isLoading)}`}</p>
+    }
+    await render(<From />)
+    await expect.poll(() => text('from')).toBe('44 300 false')
+    expect(await transcriptOf(session).loadEarlier()).toBe(true)
+    await expect.poll(() => text('from')).toBe('0 300 false')
+    expect(subscriptions).toBe(1)
+    expect(renders).toBeLessThan(8)
+  })
+
   it('[X1] renders again only when what is selected changed', async () => {
     const palimpsest = echoClient()
     const session = await palimpsest.sessions.open('s')
@@ -452,6 +598,7 @@ describe('the list of sessions', () => {
     await expect.poll(() => text('list')).toBe('')
     const session = await palimpsest.sessions.open('a')
     await session.send({ text: 'hello' }).done
+    await session.flush() // what the list says of it changes no more
     await expect.poll(() => text('list')).toBe('a:')
     const other = await palimpsest.sessions.open('b')
     await other.send({ text: 'hello' }).done

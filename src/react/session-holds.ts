@@ -2,6 +2,8 @@
  * Which sessions a page has open, and why: a session is open while somebody holds it. It is closed after the last one
  * lets go, once its answer is there, so that another tab can have it (SPEC X2).
  */
+import { Listeners } from '../views/listeners.ts'
+import type { SessionUpdate } from '../views/source.ts'
 import { codeOf, type ClientSession, type SessionsClient } from './client.ts'
 
 /** A session as a component gets it. */
@@ -17,15 +19,13 @@ export type SessionState =
 export type UnsavedSession = {
   readonly id: string
   readonly error: unknown
-  /** The worker still has it open with everything in it; otherwise another tab has taken it over. */
+  /** The worker still has it open with everything in it; otherwise another tab has taken it over, or the worker is gone. */
   readonly isKept: boolean
 }
 
 type Hold = {
   state: SessionState
   readonly listeners: Set<() => void>
-  /** Counts the tries to open: what an older one brings is not taken. */
-  attempt: number
 }
 
 /** Nothing is left to close: the session was deleted, or the worker is gone. */
@@ -41,7 +41,7 @@ export class SessionHolds {
   readonly #opening = new Map<string, SessionState>()
   readonly #leaving = new Map<string, Promise<void>>()
   readonly #unsaved = new Map<string, UnsavedSession & { readonly session: ClientSession }>()
-  readonly #unsavedListeners = new Set<() => void>()
+  readonly #unsavedListeners = new Listeners()
   #unsavedList: readonly UnsavedSession[] = NONE
 
   constructor(client: SessionsClient) {
@@ -57,7 +57,7 @@ export class SessionHolds {
   hold(id: string, listener: () => void): () => void {
     let hold = this.#holds.get(id)
     if (hold === undefined) {
-      hold = { state: this.#openingState(id), listeners: new Set(), attempt: 0 }
+      hold = { state: this.#openingState(id), listeners: new Set() }
       this.#holds.set(id, hold)
       void this.#open(hold)
     }
@@ -87,13 +87,7 @@ export class SessionHolds {
     return this.#unsavedList
   }
 
-  subscribeUnsaved(listener: () => void): () => void {
-    const own = () => listener()
-    this.#unsavedListeners.add(own)
-    return () => {
-      this.#unsavedListeners.delete(own)
-    }
-  }
+  readonly subscribeUnsaved = (listener: () => void): (() => void) => this.#unsavedListeners.add(listener)
 
   /** Tries again to store and close what could not be stored when it was left. */
   leaveAgain(): void {
@@ -102,13 +96,11 @@ export class SessionHolds {
 
   async #open(hold: Hold): Promise<void> {
     const { id } = hold.state
-    const attempt = (hold.attempt += 1)
     try {
       this.leaveAgain()
       await this.#leaving.get(id)
       const session = await this.#client.sessions.open(id)
-      if (attempt !== hold.attempt) return
-      if (hold.listeners.size === 0 && this.#holds.get(id) !== hold) return this.#leaveWhenIdle(session)
+      if (hold.listeners.size === 0 && this.#holds.get(id) !== hold) return void this.#leaveWhenIdle(session)
       session.subscribe(update => {
         const isCurrent = hold.state.session === session
         if (update.kind === 'ended' && isCurrent) this.#set(hold, { state: 'ended', id, session, error: update.error })
@@ -118,7 +110,7 @@ export class SessionHolds {
       this.#setUnsaved(id, null)
       session.flush().catch(() => undefined) // the session's status says what is wrong
     } catch (error) {
-      if (attempt === hold.attempt) this.#set(hold, { state: 'refused', id, session: null, error })
+      this.#set(hold, { state: 'refused', id, session: null, error })
     }
   }
 
@@ -127,11 +119,12 @@ export class SessionHolds {
     if (this.#holds.get(id) !== hold) return
     this.#holds.delete(id)
     this.#opening.delete(id)
-    if (state === 'open') this.#leaveWhenIdle(session)
+    if (state === 'open') void this.#leaveWhenIdle(session)
   }
 
-  /** An answer that is on its way comes to its end first. */
-  #leaveWhenIdle(session: ClientSession): void {
+  /** An answer that is on its way, or was just asked for, comes to its end first. */
+  async #leaveWhenIdle(session: ClientSession): Promise<void> {
+    await session.asked?.catch(() => undefined)
     if (session.status.agent.kind === 'idle') return this.#leave(session)
     const unsubscribe = session.subscribe(update => {
       const isIdle = update.kind === 'status' && update.status.agent.kind === 'idle'
@@ -150,11 +143,21 @@ export class SessionHolds {
         () => this.#setUnsaved(id, null),
         (error: unknown) => {
           const code = codeOf(error)
-          this.#setUnsaved(id, GONE.has(code) ? null : { id, error, isKept: !TAKEN.has(code), session })
+          if (GONE.has(code)) return this.#setUnsaved(id, null)
+          if (!this.#unsaved.has(id)) session.subscribe(update => this.#endUnsaved(session, update))
+          this.#setUnsaved(id, { id, error, isKept: !TAKEN.has(code), session })
         },
       )
       .finally(() => this.#leaving.delete(id))
     this.#leaving.set(id, left)
+  }
+
+  /** It was deleted, or what was not stored is gone with its worker. */
+  #endUnsaved(session: ClientSession, update: SessionUpdate): void {
+    const unsaved = this.#unsaved.get(session.id)
+    if (update.kind !== 'ended' || unsaved?.session !== session) return
+    const { error } = update
+    this.#setUnsaved(session.id, error.code === 'closed' ? null : { ...unsaved, error, isKept: false })
   }
 
   #setUnsaved(id: string, left: (UnsavedSession & { readonly session: ClientSession }) | null): void {
@@ -162,7 +165,7 @@ export class SessionHolds {
     if (left === null) this.#unsaved.delete(id)
     else this.#unsaved.set(id, left)
     this.#unsavedList = [...this.#unsaved.values()].map(({ id: own, error, isKept }) => ({ id: own, error, isKept }))
-    for (const listener of [...this.#unsavedListeners]) listener()
+    this.#unsavedListeners.tell()
   }
 
   #set(hold: Hold, state: SessionState): void {

@@ -1,4 +1,5 @@
 /** The list of sessions, read again when it may have changed; entries that did not change keep their reference. */
+import { Listeners } from '../views/listeners.ts'
 import type { SessionsClient, SessionSummary } from './client.ts'
 
 export type SessionListState = {
@@ -12,9 +13,11 @@ const UNREAD: SessionListState = Object.freeze({ sessions: null, error: null })
 
 export class SessionList {
   readonly #client: SessionsClient
-  readonly #listeners = new Set<() => void>()
+  readonly #listeners = new Listeners(() => {
+    this.refresh()
+    return this.#client.sessions.subscribe(this.refresh)
+  })
   #state: SessionListState = UNREAD
-  #unsubscribe: (() => void) | null = null
   #reading = false
   #stale = false
 
@@ -25,18 +28,7 @@ export class SessionList {
   readonly getSnapshot = (): SessionListState => this.#state
   readonly getServerSnapshot = (): SessionListState => UNREAD
 
-  readonly subscribe = (listener: () => void): (() => void) => {
-    const own = () => listener()
-    this.#listeners.add(own)
-    this.#unsubscribe ??= this.#client.sessions.subscribe(this.refresh)
-    if (this.#listeners.size === 1) this.refresh()
-    return () => {
-      this.#listeners.delete(own)
-      if (this.#listeners.size > 0) return
-      this.#unsubscribe?.()
-      this.#unsubscribe = null
-    }
-  }
+  readonly subscribe = (listener: () => void): (() => void) => this.#listeners.add(listener)
 
   /** Reads the list again: once for any number of calls that come while it is being read. */
   readonly refresh = (): void => {
@@ -60,7 +52,7 @@ export class SessionList {
   #set(state: SessionListState): void {
     if (state.sessions === this.#state.sessions && state.error === this.#state.error) return
     this.#state = state
-    for (const listener of [...this.#listeners]) listener()
+    this.#listeners.tell()
   }
 }
 

@@ -48,9 +48,8 @@ export type SessionsActions = {
 /** Sessions that were left and could not be stored: they stay in the worker's memory and are tried again. */
 export function useUnsavedSessions(): readonly UnsavedSession[] {
   const { holds } = useClientContext()
-  const subscribe = useCallback((listener: () => void) => holds.subscribeUnsaved(listener), [holds])
   return useSyncExternalStore(
-    subscribe,
+    holds.subscribeUnsaved,
     () => holds.unsaved,
     () => holds.unsaved,
   )

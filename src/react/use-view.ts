@@ -1,5 +1,5 @@
 /** Any view of a session as a hook: no tearing, and a render only when the selected part changed (SPEC X1). */
-import { type RefObject, useEffect, useMemo, useRef, useSyncExternalStore } from 'react'
+import { type RefObject, useCallback, useEffect, useMemo, useRef, useSyncExternalStore } from 'react'
 
 /** The part of a view store the hook reads; any store of this shape fits. */
 export type ReadableStore<State> = {
@@ -28,7 +28,9 @@ export function useView<State, Selected>(
   /** What was last on the screen: a new selector that selects an equal value keeps the reference. */
   const shown = useRef<Shown<Selected> | null>(null)
   const selection = useMemo(() => new Selection(store, select, isEqual, shown), [store, select, isEqual])
-  const value = useSyncExternalStore(selection.subscribe, selection.getSnapshot, selection.getServerSnapshot)
+  // Of the store alone: a selector made anew in each render must not stop and start the store.
+  const subscribe = useCallback((listener: () => void) => store.subscribe(listener), [store])
+  const value = useSyncExternalStore(subscribe, selection.getSnapshot, selection.getServerSnapshot)
   useEffect(() => {
     shown.current = { value }
   }, [value])
@@ -57,7 +59,6 @@ class Selection<State, Selected> {
     this.#shown = shown
   }
 
-  readonly subscribe = (listener: () => void): (() => void) => this.#store.subscribe(listener)
   readonly getSnapshot = (): Selected => this.#of(this.#store.getSnapshot())
   readonly getServerSnapshot = (): Selected => this.#of(this.#store.getServerSnapshot())
 

@@ -1,8 +1,9 @@
 /** The status of a session as a store. */
 import type { PalimpsestError } from '../core/errors.ts'
+import { Listeners } from './listeners.ts'
 import type { SessionSource } from './source.ts'
 import { deriveStatus, type StatusView } from './status.ts'
-import { Listeners, type ViewStore } from './store.ts'
+import type { ViewStore } from './store.ts'
 
 const OPENING: StatusView = deriveStatus({ status: null, length: 0, ended: null })
 

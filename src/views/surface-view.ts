@@ -1,7 +1,8 @@
 /** The surface of a session as a store (SPEC V9–V11). */
 import { Follower, type ReadState } from './follow.ts'
+import { Listeners } from './listeners.ts'
 import type { SessionSource, SessionUpdate } from './source.ts'
-import { Listeners, type ViewStore } from './store.ts'
+import type { ViewStore } from './store.ts'
 import { emptySurface, evolveSurface, surfaceFrom, type SurfaceView } from './surface.ts'
 
 export type SurfaceSnapshot = {

@@ -2,8 +2,9 @@
 import { SessionError } from '../core/errors.ts'
 import type { SessionEvent } from '../core/events.ts'
 import { Follower, type ReadState } from './follow.ts'
+import { Listeners } from './listeners.ts'
 import type { SessionSource, SessionUpdate } from './source.ts'
-import { Listeners, type ViewStore } from './store.ts'
+import type { ViewStore } from './store.ts'
 import { emptyTranscript, evolveTranscript, streamTranscript, type Transcript } from './transcript.ts'
 import { prependHistory } from './transcript-history.ts'
 

@@ -1,6 +1,7 @@
 /** Token counts of a session as a store. The source keeps them; this tells when they change. */
+import { Listeners } from './listeners.ts'
 import type { SessionSource } from './source.ts'
-import { Listeners, type ViewStore } from './store.ts'
+import type { ViewStore } from './store.ts'
 import { type UsageState, usageFold } from './usage.ts'
 
 const NOTHING: UsageState = usageFold.initial()

@@ -10,12 +10,12 @@ import { jsonText, snapshotJson } from '../core/json.ts'
 import type { AppendableEventType, IntentArguments } from '../core/session.ts'
 import type { EventData, EventOf } from '../core/events.ts'
 import { applySurfaceChange, type SurfaceState } from '../core/surface.ts'
+import { Listeners } from '../views/listeners.ts'
 import type { SessionSource, SessionStatus, SessionUpdate, SurfaceNode } from '../views/source.ts'
 import { evolveUsage, type UsageState } from '../views/usage.ts'
 import { ClientTurn, type TakenMessage } from './client-turn.ts'
 import { WorkerError } from './errors.ts'
 import type { Link } from './link.ts'
-import { Listeners } from './listeners.ts'
 import { Outcomes } from './outcomes.ts'
 import type { Attachment, FeedItem } from './protocol.ts'
 
@@ -45,6 +45,7 @@ export class ClientSession implements SessionSource {
   #frames: AssistantStreamFrame[]
   #usage: UsageState
   #inbox: Inbox
+  #asked: Promise<unknown> | null = null
   /** Number of the turn of the last step. */
   #turn = 0
   /** How many turns ended here. */
@@ -170,7 +171,7 @@ export class ClientSession implements SessionSource {
 
   /** Starts a turn with what waits; resolves with its number, or null when nothing waits or a turn runs already. */
   resume(): Promise<number | null> {
-    return this.#link.call(commands => commands.resume(this.id))
+    return (this.#asked = this.#link.call(commands => commands.resume(this.id)))
   }
 
   /** Removes a message that waits; false when it does not wait (any more). `inbox` is current when it resolves. */
@@ -190,6 +191,11 @@ export class ClientSession implements SessionSource {
   /** Stops the running turn, if any. What waits goes on waiting, until the next `send` or `resume`. */
   async cancel(): Promise<void> {
     await this.#link.call(commands => commands.cancel(this.id, null))
+  }
+
+  /** The answer to the last `send`, `steer` or `resume`: `status` knows of what was asked once it is there. @internal */
+  get asked(): Promise<unknown> | null {
+    return this.#asked
   }
 
   /** Leaves the session; when no other page watches it, the worker stores what is left and closes it. */
@@ -217,13 +223,13 @@ export class ClientSession implements SessionSource {
     return this.#endedTurns > turns || (length === 0 && this.length > 0)
   }
 
-  /** The connection is gone. @internal */
+  /** It is closed, deleted, or the connection is gone. @internal */
   end(error: PalimpsestError): void {
     for (const { waiter } of this.#seqs.splice(0)) waiter.reject(error)
     this.#turnEnds.end(error)
     this.#claims.end(error)
+    this.#status = { ...this.#status, agent: { kind: 'idle' } }
     this.#listeners.tell({ kind: 'ended', error })
-    this.#listeners.clear()
   }
 
   #applyBatch(firstSeq: number, events: readonly SessionEvent[], changes: readonly Committed['surfaceChange'][]): void {
@@ -234,7 +240,7 @@ export class ClientSession implements SessionSource {
       throw new WorkerError('internal', message, { sessionId: this.id, expected: this.#nextSeq, actual: firstSeq })
     }
     const entries: Committed[] = events
-      .map((event, index) => ({ event, surfaceChange: changes[index] ?? ({ kind: 'none' } as const) }))
+      .map((event, index) => ({ event, surfaceChange: changes[index] as Committed['surfaceChange'] }))
       .slice(known)
     if (entries.length === 0) return
     for (const { event, surfaceChange } of entries) {
@@ -279,11 +285,12 @@ export class ClientSession implements SessionSource {
   #send(target: InboxTarget, text: string): ClientTurn {
     const answer = this.#link.call(commands => commands.send(this.id, target, text))
     const accepted = answer.then(({ turn, messageId }) => turn ?? this.#link.track(() => this.#claims.of(messageId)))
+    const taken = answer.then(async ({ messageId, turn, seq }): Promise<TakenMessage> => {
+      await this.#applied(seq)
+      return { kind: turn === null ? 'queued' : 'started', messageId }
+    })
     return new ClientTurn({
-      taken: answer.then(async ({ messageId, turn, seq }): Promise<TakenMessage> => {
-        await this.#applied(seq)
-        return { kind: turn === null ? 'queued' : 'started', messageId }
-      }),
+      taken: (this.#asked = taken),
       accepted,
       done: accepted.then(turn => this.#link.track(() => this.#turnEnds.of(turn))),
       cancel: async () => {

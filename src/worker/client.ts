@@ -4,9 +4,9 @@ import type { ToolContext, ToolOutput } from '../agent/tool.ts'
 import type { PalimpsestError } from '../core/errors.ts'
 import { jsonText, type JsonValue, snapshotJson } from '../core/json.ts'
 import type { SessionSummary } from '../sessions/sessions.ts'
+import { Listeners } from '../views/listeners.ts'
 import { ClientSession } from './client-session.ts'
 import { reply, WorkerError } from './errors.ts'
-import { Listeners } from './listeners.ts'
 import { Link, type WorkerLike } from './link.ts'
 import type { Attachment, FeedItem, PageToolCall, PageToolRunner } from './protocol.ts'
 
@@ -147,7 +147,7 @@ export class ClientSessions {
    */
   open(id: string): Promise<ClientSession> {
     const leaving = this.#leaving.get(id)
-    if (leaving !== undefined) return leaving.then(() => this.#reopen(id, leaving))
+    if (leaving !== undefined) return leaving.then(() => this.open(id))
     const known = this.#open.get(id)
     if (known !== undefined) return Promise.resolve(known)
     let opening = this.#opening.get(id)
@@ -156,11 +156,6 @@ export class ClientSessions {
       this.#opening.set(id, opening)
     }
     return opening
-  }
-
-  #reopen(id: string, left: Promise<void>): Promise<ClientSession> {
-    if (this.#leaving.get(id) === left) this.#leaving.delete(id)
-    return this.open(id)
   }
 
   /** Stored and open sessions, last changed first. */
@@ -186,7 +181,11 @@ export class ClientSessions {
   /** Forgets a session and closes it where it is open in this worker. */
   async delete(id: string): Promise<void> {
     const wasOpen = this.#open.has(id)
-    await this.#leaveWith(id, 'deleted', () => this.#link.call(commands => commands.deleteSession(id)))
+    await this.#leaveWith(
+      id,
+      'deleted',
+      this.#link.call(commands => commands.deleteSession(id)),
+    )
     if (!wasOpen) this.#listeners.tell()
   }
 
@@ -194,7 +193,7 @@ export class ClientSessions {
   apply(sessionId: string, items: readonly FeedItem[]): void {
     const session = this.#open.get(sessionId)
     if (session !== undefined) this.#apply(session, items)
-    else if (this.#opening.has(sessionId)) this.#early.get(sessionId)?.push(...items)
+    else this.#early.get(sessionId)?.push(...items)
   }
 
   /** A page that missed something must not go on as if nothing had happened: the session ends here, to be opened again. */
@@ -214,18 +213,18 @@ export class ClientSessions {
 
   /** @internal */
   end(error: WorkerError): void {
-    this.#listeners.clear()
     for (const id of [...this.#open.keys()]) this.#drop(id, error)
   }
 
   async #attach(id: string): Promise<ClientSession> {
     await this.#ready
-    this.#early.set(id, [])
+    const early: FeedItem[] = []
+    this.#early.set(id, early)
     try {
       const attachment: Attachment = await this.#link.call(commands => commands.openSession(id), { isLong: true })
       const session = new ClientSession(attachment, this.#link, each => this.#leave(each))
       this.#open.set(id, session)
-      this.#apply(session, this.#early.get(id) ?? [])
+      this.#apply(session, early)
       this.#listeners.tell()
       return session
     } finally {
@@ -235,21 +234,25 @@ export class ClientSessions {
 
   async #leave(session: ClientSession): Promise<void> {
     if (this.#open.get(session.id) !== session) return
-    await this.#leaveWith(session.id, 'closed', () => this.#link.call(commands => commands.closeSession(session.id)))
+    await this.#leaveWith(
+      session.id,
+      'closed',
+      this.#link.call(commands => commands.closeSession(session.id)),
+    )
   }
 
   /** Runs `work`, after which the session is gone; opening it meanwhile waits. When `work` fails, it stays. */
-  async #leaveWith(id: string, how: string, work: () => Promise<unknown>): Promise<void> {
-    const gone = work().then(() => {
+  #leaveWith(id: string, how: string, work: Promise<unknown>): Promise<void> {
+    const gone = work.then(() => {
       this.#drop(id, new WorkerError('closed', `Session ${id} was ${how}`, { sessionId: id }))
     })
-    const left = gone.catch(() => undefined)
+    const left: Promise<void> = gone
+      .catch(() => undefined)
+      .then(() => {
+        if (this.#leaving.get(id) === left) this.#leaving.delete(id)
+      })
     this.#leaving.set(id, left)
-    try {
-      await gone
-    } finally {
-      if (this.#leaving.get(id) === left) this.#leaving.delete(id)
-    }
+    return gone
   }
 
   #drop(id: string, error: PalimpsestError): void {
@@ -257,6 +260,6 @@ export class ClientSessions {
     if (session === undefined) return
     this.#open.delete(id)
     session.end(error)
-    this.#listeners.tell()
+    if (this.#link.ended === null) this.#listeners.tell()
   }
 }

@@ -230,13 +230,18 @@ class Host {
     await open.agent.dispose()
     try {
       await this.#sessions.close(SessionId(id))
-    } finally {
-      if (open.live.isClosed) this.#forget(id, open)
+    } catch (error) {
+      // Another writer has it: the page must not go on with what is no longer open here.
+      if (open.live.isClosed) this.#forget(id, open, error)
+      throw error
     }
+    this.#forget(id, open, null)
   }
 
-  #forget(id: string, open: OpenSession): void {
+  /** The session is not open any more; who watches it is told of `error`. */
+  #forget(id: string, open: OpenSession, error: unknown): void {
     this.#open.delete(id)
+    if (error !== null) for (const watcher of open.watchers) watcher.end(id, encodeError(error))
     open.dispose()
   }
 
@@ -246,9 +251,7 @@ class Host {
       await open?.agent.dispose()
       await this.#sessions.delete(SessionId(id))
       if (open === undefined) return null
-      const error = encodeError(new WorkerError('closed', `Session ${id} was deleted`, { sessionId: id }))
-      for (const watcher of open.watchers) watcher.end(id, error)
-      this.#forget(id, open)
+      this.#forget(id, open, new WorkerError('closed', `Session ${id} was deleted`, { sessionId: id }))
       return null
     })
   }

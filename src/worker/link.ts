@@ -4,7 +4,6 @@
  */
 import { type Remote, releaseProxy, wrap } from 'comlink'
 import type { PalimpsestError } from '../core/errors.ts'
-import { randomId } from '../storage/random-id.ts'
 import { decodeError, unwrap, WorkerError } from './errors.ts'
 import type { ConnectMessage, FeedItem, FeedMessage, HostCommands, PageMessage, Reply } from './protocol.ts'
 
@@ -187,7 +186,8 @@ export class Link {
   /** Holds a lock as long as this page lives, so that a worker others share learns when it is gone. */
   #sayAlive(): void {
     if (typeof navigator === 'undefined' || !('locks' in navigator)) return
-    const alive = `palimpsest:page:${randomId()}`
+    // Where there are locks there is this too: both are for secure contexts only.
+    const alive = `palimpsest:page:${crypto.randomUUID()}`
     navigator.locks
       .request(alive, { signal: this.#aliveWait.signal }, () => {
         const page: PageMessage = { type: 'page', alive }

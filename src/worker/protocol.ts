@@ -112,7 +112,7 @@ export type FeedMessage =
   /** The worker is up; `alive` names a lock it holds as long as it lives, or is null without Web Locks. */
   | { readonly type: 'ready'; readonly alive: string | null }
   | { readonly type: 'items'; readonly sessionId: string; readonly items: readonly FeedItem[] }
-  /** The session is gone for everybody: deleted. */
+  /** The session is not open in the worker any more: deleted, or another writer has it. */
   | { readonly type: 'ended'; readonly sessionId: string; readonly error: WireError }
   | { readonly type: 'pong' }
 
