@@ -1,8 +1,8 @@
 import { fileURLToPath } from 'node:url'
 import { playwright } from '@vitest/browser-playwright'
 import { defineConfig } from 'vitest/config'
-import { csp } from './demo/csp.ts'
-import { lazyChunks } from './demo/lazy-chunks.ts'
+import { csp } from './demo/build/csp.ts'
+import { lazyChunks } from './demo/build/lazy-chunks.ts'
 import { embeddedProvider } from './demo/provider/vite-plugin.ts'
 
 const source = (file: string) => fileURLToPath(new URL(`./src/${file}`, import.meta.url))

@@ -1,6 +1,6 @@
 /** The worker: sessions, storage and the agent live here; the page is a remote control. */
 import { serve } from 'palimpsest/worker'
-import { noteTools } from './note-tools.ts'
+import { noteTools } from './notes/note-tools.ts'
 import type { ProviderConfig } from './providers/config.ts'
 import { modelOf } from './providers/model.ts'
 

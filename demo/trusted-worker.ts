@@ -1,6 +1,6 @@
 /** Starts the agent's worker, also where the page's policy asks for Trusted Types. */
 import workerUrl from './agent.worker.ts?worker&url'
-import { workerPolicy } from './trusted-worker-policy.ts'
+import { workerPolicy } from './build/trusted-worker-policy.ts'
 
 type PolicyFactory = {
   createPolicy(name: string, rules: { createScriptURL: (url: string) => string }): PolicyRules

@@ -50,6 +50,8 @@ const keptPictures: ReadonlySet<string> = new Set([
       `${state}-${scheme}-360`,
     ]),
   ),
+  'condensed-light-1440',
+  'condensed-dark-1440',
   'queue-light-1440',
   'queue-dark-360',
   'sessions-light-360',
@@ -145,6 +147,21 @@ for (const width of [360, 1440] as const) {
     }
   })
 
+  test(`[E12] messages that were condensed can be read by everybody, ${width} px`, async ({ demo, page }) => {
+    await openAt(demo, width)
+    await demo.ask('Remember that the tide is high at noon on Sunday. [fast]')
+    await demo.ask('What do my notes say about the tide? [fast]')
+    await page.evaluate(condense)
+    await demo.ask('And is that a good day for a walk? [fast]')
+    await expect(page.locator('.replacement')).toContainText('messages condensed')
+    await page.locator('.replacement .seq').click()
+    if (width === 1440) {
+      await page.locator('#surface .node.summary summary').click()
+      await expect(page.locator('.under-layer .shadow')).toHaveCount(8)
+    }
+    await look(page, 'condensed', width)
+  })
+
   test(`[E12] an answer that arrives and what is queued can be read by everybody, ${width} px`, async ({
     demo,
     page,
@@ -164,4 +181,21 @@ for (const width of [360, 1440] as const) {
     await page.locator('section.queue').getByRole('button', { name: 'Edit' }).first().click()
     await look(page, 'queue-kept', width)
   })
+}
+
+/** Runs in the page: has one message stand for all that was said so far, as compaction would. */
+async function condense(): Promise<void> {
+  const session = window.palimpsestDemo.session()
+  if (session === null) throw new Error('No session is open')
+  const seqs = (await session.readSurface()).nodes.slice(1).map(node => node.seq)
+  const message = {
+    id: 'condensed',
+    role: 'user',
+    content: [
+      { type: 'text', text: 'So far: a note was kept that the tide is high at noon on Sunday, and found again.' },
+    ],
+    source: { kind: 'plugin', plugin: 'summary' },
+  }
+  const surfaceOp = { op: 'replace', startSeq: seqs[0], endSeq: seqs.at(-1) }
+  await session.append('user/message', message, { surfaceOp, sourceEventSeqs: seqs })
 }

@@ -1,6 +1,6 @@
 /** Switches between dark and light. */
 import { type ReactElement, useSyncExternalStore } from 'react'
-import { currentTheme, setTheme, subscribeTheme } from '../theme.ts'
+import { currentTheme, setTheme, subscribeTheme } from './theme.ts'
 
 export function ThemeButton(): ReactElement {
   const other = useSyncExternalStore(subscribeTheme, currentTheme) === 'dark' ? 'light' : 'dark'

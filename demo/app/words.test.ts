@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { keyArgument } from './content.ts'
+import { keyArgument } from '../conversation/content.ts'
 import { clock, counted, duration, seqsInWords, tokens } from './format.ts'
-import { titleFrom, titleOf } from './titles.ts'
+import { titleFrom, titleOf } from '../sessions/titles.ts'
 
 describe('words for numbers', () => {
   test.each([

@@ -1,7 +1,8 @@
 /** For those who listen: an answer sentence by sentence as it arrives, what went wrong, and nothing twice. */
 import type { TranscriptSnapshot, TranscriptTurn } from 'palimpsest/views'
 import { type ReactElement, useEffect, useMemo, useRef, useState } from 'react'
-import { endingWords } from '../words.ts'
+import { endingWords } from '../app/words.ts'
+import { plainText } from '../markdown/plain.ts'
 import { spokenText } from './content.ts'
 
 /** Longest piece that is read out at once. */
@@ -49,7 +50,7 @@ export function Announcer({ sessionId, snapshot }: AnnouncerProps): ReactElement
       return
     }
     spoken.current = { sessionId, messageId: answer.id, upTo: end, at: Date.now() }
-    const piece = answer.text.slice(upTo, end).trim()
+    const piece = plainText(answer.text.slice(upTo, end))
     if (piece !== '') setSaid(next(piece.length > SPOKEN ? `${piece.slice(0, SPOKEN)}…` : piece))
   }, [sessionId, isReady, last, live])
 

@@ -1,8 +1,8 @@
 /** Rewriting what the model reads: the longest message by its beginning. The log keeps the message itself. */
 import type { ClientSession } from 'palimpsest'
 import { MessageId, type UserMessage, wellFormedText } from 'palimpsest/core'
-import { newId } from './new-id.ts'
-import { contentText } from './app/content.ts'
+import { newId } from '../sessions/new-id.ts'
+import { contentText } from './content.ts'
 
 const KEPT = 1_500
 

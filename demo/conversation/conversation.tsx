@@ -4,7 +4,7 @@ import { transcriptOf, useAgent, useStatus, useTranscript } from 'palimpsest/rea
 import type { Transcript, TranscriptSnapshot } from 'palimpsest/views'
 import { type ReactElement, type ReactNode, type RefObject, useCallback, useMemo, useState } from 'react'
 import { Visible } from '../text/visible-text.tsx'
-import { openFailureWords } from '../words.ts'
+import { openFailureWords } from '../app/words.ts'
 import { Announcer } from './announcer.tsx'
 import { Composer, type ComposerHandle } from './composer.tsx'
 import { contentText } from './content.ts'
@@ -13,7 +13,7 @@ import type { EndingActions } from './ending-row.tsx'
 import { Queue } from './queue.tsx'
 import { StatusLine } from './status-line.tsx'
 import { Turn } from './turn.tsx'
-import { useFollow, useKeepPlace } from './use-follow.ts'
+import { useFollow, useKeepPlace } from '../app/use-follow.ts'
 
 export type ConversationProps = {
   readonly held: SessionState & { readonly retry: () => void }

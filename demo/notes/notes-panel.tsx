@@ -1,7 +1,7 @@
 /** The notes the agent's tools wrote. */
 import { type ReactElement, useEffect, useState } from 'react'
-import { onChange } from '../channel.ts'
-import { listNotes, type Note } from '../notes.ts'
+import { onChange } from '../app/channel.ts'
+import { listNotes, type Note } from './notes.ts'
 import { Visible } from '../text/visible-text.tsx'
 
 export function NotesPanel(): ReactElement {

@@ -1,7 +1,7 @@
 /** The sessions of this browser: open, start, rename, delete with a way back. */
 import type { SessionSummary } from 'palimpsest'
 import { type ReactElement, type ReactNode, useState } from 'react'
-import { newId } from '../new-id.ts'
+import { newId } from './new-id.ts'
 import { Visible } from '../text/visible-text.tsx'
 import { goTo } from './address.ts'
 import { titleOf } from './titles.ts'

@@ -1,6 +1,6 @@
 /** The frame of a row in the conversation: who, which event, and what. */
 import type { ReactElement, ReactNode } from 'react'
-import { Seq, useLit } from './seq.tsx'
+import { Seq, useLit } from '../app/seq.tsx'
 
 export type RowProps = {
   readonly kind: string

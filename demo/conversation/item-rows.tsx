@@ -3,9 +3,9 @@ import type { AttemptItem, ReplacementItem, SystemItem, UserItem } from 'palimps
 import { type FC, memo, type ReactElement } from 'react'
 import { LongText } from '../text/long-text.tsx'
 import { contentText } from './content.ts'
-import { counted, seqsInWords } from './format.ts'
+import { counted, seqsInWords } from '../app/format.ts'
 import { Row } from './row.tsx'
-import { Seq, useLit } from './seq.tsx'
+import { Seq, useLit } from '../app/seq.tsx'
 
 /** What a person or a plugin said. */
 export const UserRow: FC<{ readonly item: UserItem }> = memo(function UserRow({

@@ -16,14 +16,22 @@ export function currentTheme(): Theme {
 /** Switches the page and remembers it. */
 export function setTheme(theme: Theme): void {
   document.documentElement.dataset['theme'] = theme
-  localStorage.setItem(STORED, theme)
   document.dispatchEvent(new Event('themechange'))
+  try {
+    localStorage.setItem(STORED, theme)
+  } catch {
+    // The store is full or not allowed: the choice holds until the page is closed.
+  }
 }
 
 /** Takes up the remembered scheme. */
 export function initTheme(): void {
-  const stored = localStorage.getItem(STORED)
-  if (isTheme(stored)) document.documentElement.dataset['theme'] = stored
+  try {
+    const stored = localStorage.getItem(STORED)
+    if (isTheme(stored)) document.documentElement.dataset['theme'] = stored
+  } catch {
+    // The store is not allowed: the system's scheme it is.
+  }
 }
 
 /** Calls `listener` when the scheme changes, here or in the system; returns its remover. */

@@ -5,8 +5,8 @@ import { LongText } from '../text/long-text.tsx'
 import { pretty } from '../text/pretty.ts'
 import { Visible } from '../text/visible-text.tsx'
 import { contentText, keyArgument } from './content.ts'
-import { duration } from './format.ts'
-import { Seq, useLit } from './seq.tsx'
+import { duration } from '../app/format.ts'
+import { Seq, useLit } from '../app/seq.tsx'
 
 export type ToolCardProps = {
   readonly item: ToolItem

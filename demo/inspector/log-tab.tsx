@@ -3,13 +3,13 @@ import { isReplaceSurfaceEvent, type SessionEvent } from 'palimpsest/core'
 import { type ClientSession, useView } from 'palimpsest/react'
 import { memo, type ReactElement, useEffect, useMemo, useRef, useState } from 'react'
 import { LongText } from '../text/long-text.tsx'
-import { clock, counted, seqsInWords } from './format.ts'
+import { clock, counted, seqsInWords } from '../app/format.ts'
 import { type LanePart, lanesOf, LANES } from './lanes.ts'
 import { filterOf, groups } from './log-filter.ts'
 import { LogWindow } from './log-window.ts'
-import { getSelection, useSelectedSeq } from './selection.ts'
-import { Seq, useLit } from './seq.tsx'
-import { useFollow, useKeepPlace } from './use-follow.ts'
+import { getSelection, useSelectedSeq } from '../app/selection.ts'
+import { Seq, useLit } from '../app/seq.tsx'
+import { useRows } from './use-rows.ts'
 
 /** Matching events wanted before a filtered log stops reading back by itself. */
 const WANTED = 50
@@ -32,9 +32,7 @@ export function LogTab({ session, reveal }: LogTabProps): ReactElement {
   )
   const shadows = useMemo(() => shadowsOf(events), [events])
   const types = useMemo(() => [...new Set(events.map(event => event.type))].sort(), [events])
-  const { view, content } = useFollow(session.id)
-  useKeepPlace(view, shown[0] === undefined ? null : String(shown[0].seq))
-  const selected = useSelectedSeq()
+  const { view, content } = useRows(session.id, shown[0]?.seq)
   const to = from + events.length
 
   // A filter that shows too little looks further back, page by page.
@@ -58,10 +56,6 @@ export function LogTab({ session, reveal }: LogTabProps): ReactElement {
       })
     })
   }, [reveal, log, view])
-  useEffect(() => {
-    if (selected === null) return
-    view.current?.querySelector(`[data-seq="${selected}"]`)?.scrollIntoView({ block: 'nearest' })
-  }, [selected, view])
 
   return (
     <>

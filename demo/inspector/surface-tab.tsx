@@ -5,11 +5,10 @@ import { estimateTokens, type SurfaceItem } from 'palimpsest/views'
 import { memo, type ReactElement, useEffect, useState } from 'react'
 import { LongText } from '../text/long-text.tsx'
 import { Visible } from '../text/visible-text.tsx'
-import { contentText, speaker } from './content.ts'
-import { counted, tokens } from './format.ts'
-import { useSelectedSeq } from './selection.ts'
-import { Seq, useLit } from './seq.tsx'
-import { useFollow, useKeepPlace } from './use-follow.ts'
+import { contentText, speaker } from '../conversation/content.ts'
+import { counted, tokens } from '../app/format.ts'
+import { Seq, useLit } from '../app/seq.tsx'
+import { useRows } from './use-rows.ts'
 import { WindowBar } from './window-bar.tsx'
 
 const PREVIEW = 140
@@ -20,16 +19,10 @@ export function SurfaceTab({ session }: { readonly session: ClientSession }): Re
   const { surface, state, error } = useSurface(session)
   const usage = useUsage(session)
   const [wanted, setWanted] = useState(PAGE)
-  const { view, content } = useFollow(session.id)
-  const selected = useSelectedSeq()
   const { nodes } = surface
   const hidden = Math.max(0, nodes.length - wanted)
   const shown = nodes.slice(hidden)
-  useKeepPlace(view, shown[0] === undefined ? null : String(shown[0].seq))
-  useEffect(() => {
-    if (selected === null) return
-    view.current?.querySelector(`[data-seq="${selected}"]`)?.scrollIntoView({ block: 'nearest' })
-  }, [selected, view])
+  const { view, content } = useRows(session.id, shown[0]?.seq)
 
   return (
     <>

@@ -4,8 +4,8 @@ import { type FC, memo, type ReactElement } from 'react'
 import { Markdown } from '../markdown/markdown.tsx'
 import { LongText } from '../text/long-text.tsx'
 import { keyArgument } from './content.ts'
-import { ErrorBoundary } from './error-boundary.tsx'
-import { tokens } from './format.ts'
+import { ErrorBoundary } from '../app/error-boundary.tsx'
+import { tokens } from '../app/format.ts'
 import { Row } from './row.tsx'
 
 /** What is shown of an answer, settled or not. Tool calls that are settled have cards of their own. */

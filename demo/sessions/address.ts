@@ -1,6 +1,6 @@
 /** Which session the address names: `#session=ID`. The page follows its address, so that back and forward work. */
 import { useSyncExternalStore } from 'react'
-import { newId } from '../new-id.ts'
+import { newId } from './new-id.ts'
 
 const HASH = /^#session=(.+)$/
 

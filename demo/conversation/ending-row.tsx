@@ -1,9 +1,9 @@
 /** How a turn ended, when it did not end well, with what to do next. */
 import type { TranscriptTurn } from 'palimpsest/views'
 import { type FC, memo, type ReactElement } from 'react'
-import { endingWords } from '../words.ts'
+import { endingWords } from '../app/words.ts'
 import { contentText } from './content.ts'
-import { Seq, useLit } from './seq.tsx'
+import { Seq, useLit } from '../app/seq.tsx'
 
 /** What a person can do about a failed turn. */
 export type EndingActions = {

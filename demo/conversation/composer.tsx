@@ -11,8 +11,8 @@ import {
   useRef,
   useState,
 } from 'react'
-import { keepDraft, readDraft } from '../drafts.ts'
-import { errorFacts, refusalWords } from '../words.ts'
+import { keepDraft, readDraft } from './drafts.ts'
+import { errorFacts, refusalWords } from '../app/words.ts'
 
 export type ComposerHandle = {
   readonly focus: () => void

@@ -51,6 +51,21 @@ export function EmptyState({ run }: { readonly run: (prompt: string) => void }):
 function Picture(): ReactElement {
   return (
     <figure className="picture">
+      {/* Where the picture would be too small to read. */}
+      <dl>
+        <div>
+          <dt>Conversation</dt>
+          <dd>what was said, and stays as it was said</dd>
+        </div>
+        <div>
+          <dt>Log</dt>
+          <dd>every event behind it, numbered, for ever</dd>
+        </div>
+        <div>
+          <dt>Surface</dt>
+          <dd>what the model reads: newer writing over older, which stays under it</dd>
+        </div>
+      </dl>
       <svg viewBox="0 0 640 236" role="img" aria-labelledby="picture-title picture-about">
         <title id="picture-title">A message, its event and its node</title>
         <desc id="picture-about">

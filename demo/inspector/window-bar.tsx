@@ -1,7 +1,7 @@
 /** How full the model's window is, and with what: one stacked bar. */
 import type { Sequence, SurfaceItem } from 'palimpsest/views'
 import { type FC, memo, type ReactElement } from 'react'
-import { tokens as inWords } from './format.ts'
+import { tokens as inWords } from '../app/format.ts'
 
 const parts = ['system', 'summary', 'user', 'agent', 'tool'] as const
 type Part = (typeof parts)[number]

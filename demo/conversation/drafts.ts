@@ -4,7 +4,11 @@ const keyOf = (sessionId: string) => `palimpsest-demo-draft:${sessionId}`
 
 /** The kept draft, or the empty text. */
 export function readDraft(sessionId: string): string {
-  return sessionStorage.getItem(keyOf(sessionId)) ?? ''
+  try {
+    return sessionStorage.getItem(keyOf(sessionId)) ?? ''
+  } catch {
+    return '' // The store is not allowed.
+  }
 }
 
 /** Keeps a draft; one that is too long for the store stays in the field only. */
@@ -13,6 +17,15 @@ export function keepDraft(sessionId: string, text: string): void {
     if (text === '') sessionStorage.removeItem(keyOf(sessionId))
     else sessionStorage.setItem(keyOf(sessionId), text)
   } catch {
+    forget(sessionId)
+  }
+}
+
+/** An older draft must not come back in place of the one that could not be kept. */
+function forget(sessionId: string): void {
+  try {
     sessionStorage.removeItem(keyOf(sessionId))
+  } catch {
+    // The store is not allowed: there is no older draft.
   }
 }

@@ -1,7 +1,7 @@
 /** The state of the session in one sentence, and what to do about it. */
 import type { StatusView } from 'palimpsest/views'
 import { type ReactElement, useEffect, useState } from 'react'
-import { errorFacts } from '../words.ts'
+import { errorFacts } from '../app/words.ts'
 
 /** How long a write may take before it is worth a word, ms. */
 const PATIENCE = 400

@@ -1,6 +1,6 @@
 /** The agent's tools on the notes. They run in the worker. */
 import { defineTool, type Tool } from 'palimpsest/worker'
-import { tellChange } from './channel.ts'
+import { tellChange } from '../app/channel.ts'
 import { findNotes, putNote } from './notes.ts'
 
 const MOST_FOUND = 10
