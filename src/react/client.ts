@@ -1,4 +1,4 @@
-/** What the hooks take from the page's client: types only, so that any client that fits will do. */
+/** What the hooks take from the page's client: types only, the client itself is handed to the provider. */
 import type { ClientSession } from '../worker/client-session.ts'
 import type { ClientSessions } from '../worker/client.ts'
 

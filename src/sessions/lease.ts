@@ -27,8 +27,8 @@ export function memoryLease(): Lease {
 export type WebLeaseOptions = {
   readonly locks?: LockManager
   /**
-   * How long to wait for a holder to let go, ms. A worker that was just terminated holds its locks a few milliseconds
-   * longer than its page believes.
+   * How long to wait for a holder to let go, ms; default 1 000. A worker that was just terminated holds its locks a few
+   * milliseconds longer than its page believes. A lock that nobody holds is waited for as long as it takes.
    */
   readonly waitMs?: number
 }
@@ -39,17 +39,30 @@ export function webLease({ locks = navigator.locks, waitMs = 1_000 }: WebLeaseOp
     acquire: name =>
       new Promise((resolve, reject) => {
         const patience = new AbortController()
-        const timer = setTimeout(() => patience.abort(), waitMs)
+        let isGranted = false
+        // On a busy machine the time is up before a free lock is granted: only one that is held is given up.
+        const giveUpIfHeld = async () => {
+          const { held = [] } = await locks.query()
+          if (isGranted) return
+          if (held.some(lock => lock.name === name)) patience.abort()
+          else timer = setTimeout(lookAgain, waitMs)
+        }
+        const fail = (error: unknown) => {
+          clearTimeout(timer)
+          if (patience.signal.aborted) resolve(null)
+          else reject(error instanceof Error ? error : new TypeError(String(error)))
+        }
+        const lookAgain = () => {
+          giveUpIfHeld().catch(fail)
+        }
+        let timer = setTimeout(lookAgain, waitMs)
         locks
           .request(name, { signal: patience.signal }, () => {
+            isGranted = true
             clearTimeout(timer)
             return new Promise<void>(release => resolve(release))
           })
-          .catch((error: unknown) => {
-            clearTimeout(timer)
-            if (patience.signal.aborted) resolve(null)
-            else reject(error instanceof Error ? error : new TypeError(String(error)))
-          })
+          .catch(fail)
       }),
   }
 }

@@ -353,6 +353,7 @@ describe('leases', () => {
         await running
         if (held.get(name) === running) held.delete(name)
       },
+      query: async () => ({ held: [...held.keys()].map(name => ({ name })) }),
     } as unknown as LockManager
     const lease = webLease({ locks, waitMs: 20 })
     const release = await lease.acquire('x')

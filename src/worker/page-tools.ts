@@ -27,7 +27,7 @@ async function runOnPage(
   const { signal, report, sessionId, callId, idempotencyKey } = context
   const { port1, port2 } = new MessageChannel()
   const abort = () => port1.postMessage('abort')
-  port1.onmessage = ({ data }: MessageEvent<string>) => report(data)
+  port1.onmessage = ({ data }: MessageEvent<unknown>) => report(String(data))
   signal.addEventListener('abort', abort, { once: true })
   try {
     const answering = run({ name, input: jsonText(input), sessionId, callId, idempotencyKey }, transfer(port2, [port2]))
