@@ -43,6 +43,11 @@ describe('the script', () => {
 
   test.each([
     ['JSON under a key', JSON.stringify({ notes: [{ title: 'A' }] }), 'I found 1 note about “tides”: “A”.'],
+    [
+      'a title that is cut from its text',
+      JSON.stringify([{ title: 'The tables are', text: 'the tables are in the drawer' }]),
+      'I found 1 note about “tides”: “The tables are in the drawer”.',
+    ],
     ['lines', '- A: first\n- B: second', 'I found 2 notes about “tides”: “A” and “B”.'],
     ['nothing in words', 'No notes found.', 'I found no notes about “tides”.'],
     ['nothing in JSON', '[]', 'I found no notes about “tides”.'],

@@ -47,7 +47,11 @@ export function excerpt(text: string, length: number): string {
 function titleOf(item: unknown): string {
   if (typeof item === 'string') return excerpt(item, 60)
   const { title, name, text } = fieldsOf(item)
-  return excerpt([title, name, text].find(value => typeof value === 'string') ?? '', 60)
+  const found = [title, name, text].find(value => typeof value === 'string') ?? ''
+  // A title that is the beginning of its text says less than the text.
+  if (typeof text !== 'string' || text.length <= found.length) return excerpt(found, 60)
+  if (!text.toLowerCase().startsWith(found.toLowerCase())) return excerpt(found, 60)
+  return excerpt(text.charAt(0).toUpperCase() + text.slice(1), 60)
 }
 
 function titlesOfLines(text: string): string[] {

@@ -43,7 +43,7 @@ export type ServeOptions<Config = unknown> = {
 }
 
 /** Where pages come from: a worker's own scope, or one port. */
-type Endpoint = MessagePort | DedicatedWorkerGlobalScope | SharedWorkerGlobalScope
+type Endpoint = Pick<EventTarget, 'addEventListener'>
 
 /**
  * Serves pages from a worker: call it once, at the top level of the worker's script. `endpoint` is the worker's scope by
@@ -51,7 +51,7 @@ type Endpoint = MessagePort | DedicatedWorkerGlobalScope | SharedWorkerGlobalSco
  */
 export function serve<Config = unknown>(options: ServeOptions<Config>, endpoint: Endpoint = globalThis as never): void {
   const host = new Host(options as ServeOptions)
-  const listen = (port: Pick<MessagePort, 'addEventListener'>) => {
+  const listen = (port: Endpoint) => {
     port.addEventListener('message', event => {
       const message = (event as MessageEvent<unknown>).data
       if (isConnectMessage(message)) host.connect(message)
@@ -59,13 +59,13 @@ export function serve<Config = unknown>(options: ServeOptions<Config>, endpoint:
   }
   if ('onconnect' in endpoint) {
     endpoint.addEventListener('connect', event => {
-      for (const port of event.ports) {
+      for (const port of (event as MessageEvent).ports) {
         listen(port)
         port.start()
       }
     })
   } else {
-    listen(endpoint as MessagePort)
+    listen(endpoint)
     if (endpoint instanceof MessagePort) endpoint.start()
   }
 }
