@@ -49,7 +49,7 @@ type Endpoint = Pick<EventTarget, 'addEventListener'>
  * Serves pages from a worker: call it once, at the top level of the worker's script. `endpoint` is the worker's scope by
  * default; a MessagePort serves one page in the same realm.
  */
-export function serve<Config = unknown>(options: ServeOptions<Config>, endpoint: Endpoint = globalThis as never): void {
+export function serve<Config = unknown>(options: ServeOptions<Config>, endpoint: Endpoint = globalThis): void {
   const host = new Host(options as ServeOptions)
   const listen = (port: Endpoint) => {
     port.addEventListener('message', event => {
