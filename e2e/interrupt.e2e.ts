@@ -60,7 +60,8 @@ test('[E5] a reload in the middle of a tool leaves a repaired session', async ({
   await demo.open()
   await demo.send(`Remember that ${mark} is slow [slow-tool]`)
   await expect(demo.status).toHaveText(/^Running tool write_note/, { timeout: 10_000 })
-  await expect(page.locator('.tool .state')).toHaveText('running…')
+  // The tool says how far it is.
+  await expect(page.locator('.tool .state')).toHaveText(/^writing, part [1-4] of 4 running/)
   await expect.poll(async () => (await demo.stored()).at(-1)?.type).toBe('tool/call')
   const before = await demo.stored()
   await demo.reload()

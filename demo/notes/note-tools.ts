@@ -6,6 +6,8 @@ import { findNotes, putNote } from './notes.ts'
 const MOST_FOUND = 10
 /** How long a note marked `[slow-tool]` takes to write, ms: time to look at a tool that runs, and to interrupt it. */
 const SLOW_MS = 4_000
+/** Parts of it, each of which is reported. */
+const SLOW_PARTS = 4
 
 const searchNotes: Tool = defineTool<{ query: string }>({
   name: 'search_notes',
@@ -34,8 +36,13 @@ const writeNote: Tool = defineTool<{ title: string; text: string }>({
     required: ['title', 'text'],
     additionalProperties: false,
   },
-  execute: async ({ title, text }, { idempotencyKey, signal }) => {
-    if (text.includes('[slow-tool]')) await pause(SLOW_MS, signal)
+  execute: async ({ title, text }, { idempotencyKey, signal, report }) => {
+    if (text.includes('[slow-tool]')) {
+      for (let part = 1; part <= SLOW_PARTS && !signal.aborted; part += 1) {
+        report(`writing, part ${part} of ${SLOW_PARTS}`)
+        await pause(SLOW_MS / SLOW_PARTS, signal)
+      }
+    }
     signal.throwIfAborted()
     await putNote({ id: idempotencyKey, title, text, writtenAt: Date.now() })
     tellChange('notes')

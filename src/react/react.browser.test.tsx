@@ -107,16 +107,20 @@ function Talk({ id, onRender }: { readonly id: string; readonly onRender?: () =>
   )
 }
 
+/** Shows session `s` of `client`. */
+const mount = (client: SessionsClient) =>
+  render(
+    <Page client={client}>
+      <Talk id="s" />
+    </Page>,
+  )
+
 const text = (id: string): string => document.getElementById(id)?.textContent ?? ''
 
 describe('a session in components', () => {
   it('[X2] [X3] is opened once under Strict Mode, runs a turn, and is closed when nobody holds it', async () => {
     const client = watched(echoClient())
-    const screen = await render(
-      <Page client={client}>
-        <Talk id="s" />
-      </Page>,
-    )
+    const screen = await mount(client)
     await expect.poll(() => text('state')).toBe('open ready idle idle')
     expect(client.calls).toEqual(['open s'])
     await client.opened[0]?.send({ text: 'call add {"a":2,"b":3}' }).done
@@ -130,11 +134,7 @@ describe('a session in components', () => {
 
   it('[X3] unmounted in mid-answer it is closed after the answer, and remounted it shows all of it', async () => {
     const client = watched(echoClient())
-    const screen = await render(
-      <Page client={client}>
-        <Talk id="s" />
-      </Page>,
-    )
+    const screen = await mount(client)
     await expect.poll(() => text('state')).toBe('open ready idle idle')
     const turn = client.opened[0]?.send({ text: 'slow 30' })
     await expect.poll(() => text('live')).toContain('w3 ')
@@ -143,32 +143,20 @@ describe('a session in components', () => {
     expect(client.calls).toEqual(['open s'])
     expect(await turn?.done).toEqual({ kind: 'completed' })
     await expect.poll(() => client.calls).toEqual(['open s', 'close s'])
-    await render(
-      <Page client={client}>
-        <Talk id="s" />
-      </Page>,
-    )
+    await mount(client)
     await expect.poll(() => text('items')).toBe('system user answer')
     expect(text('live')).toBe('')
   })
 
   it('[X3] remounted in mid-answer it goes on with the same session and the frames so far', async () => {
     const client = watched(echoClient())
-    const screen = await render(
-      <Page client={client}>
-        <Talk id="s" />
-      </Page>,
-    )
+    const screen = await mount(client)
     await expect.poll(() => text('state')).toBe('open ready idle idle')
     const turn = client.opened[0]?.send({ text: 'slow 150' })
     await expect.poll(() => text('live')).toContain('w3 ')
     await screen.unmount()
     await tick()
-    await render(
-      <Page client={client}>
-        <Talk id="s" />
-      </Page>,
-    )
+    await mount(client)
     await expect.poll(() => text('live')).toContain('w0 w1 w2 ')
     await turn?.cancel()
     await turn?.done
@@ -252,11 +240,7 @@ describe('a session in components', () => {
 
   it('[X2] queued messages and their number are seen at once', async () => {
     const client = watched(echoClient())
-    await render(
-      <Page client={client}>
-        <Talk id="s" />
-      </Page>,
-    )
+    await mount(client)
     await expect.poll(() => text('state')).toBe('open ready idle idle')
     const turn = client.opened[0]?.send({ text: 'slow' })
     await expect.poll(() => text('live')).toContain('w1 ')
