@@ -72,3 +72,26 @@ test('[E16] what is injected does not run', async ({ demo, page, reports }) => {
   // The page itself goes on.
   await demo.ask('Still there? [fast]')
 })
+
+test('[E16] a page that may not store anything of its own still opens, answers and changes its colours', async ({
+  demo,
+  page,
+}) => {
+  await page.addInitScript(() => {
+    for (const name of ['localStorage', 'sessionStorage']) {
+      Object.defineProperty(window, name, {
+        get: () => {
+          throw new DOMException('The store is not allowed', 'SecurityError')
+        },
+      })
+    }
+  })
+  await page.emulateMedia({ colorScheme: 'light' })
+  await demo.open()
+  await demo.ask('Make the page dark. [fast]')
+  await expect(page.locator('.tool .state')).toHaveText(/✓ done/)
+  await expect(page.getByRole('button', { name: 'Switch to light' })).toBeVisible()
+  await demo.prompt.fill('a draft')
+  await demo.startSession()
+  await expect(demo.prompt).toHaveValue('')
+})

@@ -32,6 +32,8 @@ export function Conversation(props: ConversationProps): ReactElement {
   const { held, title, lost, composer, above, onSent, shorten } = props
   const { id, session } = held
   const agent = useAgent(session)
+  // The commands stay the same while the agent's state changes: what is given them need not be drawn again.
+  const { send: sendMessage, steer: steerMessage, cancel } = agent
   const status = useStatus(session)
   const snapshot = useTranscript(session)
   const { transcript } = snapshot
@@ -42,13 +44,13 @@ export function Conversation(props: ConversationProps): ReactElement {
 
   const send = useCallback(
     async (text: string) => {
-      const { kind } = await agent.send({ text }).taken
+      const { kind } = await sendMessage({ text }).taken
       if (kind === 'started') toEnd()
       onSent(id, text)
     },
-    [agent, id, onSent, toEnd],
+    [sendMessage, id, onSent, toEnd],
   )
-  const steer = useCallback((text: string) => agent.steer({ text }).taken.then(() => undefined), [agent])
+  const steer = useCallback((text: string) => steerMessage({ text }).taken.then(() => undefined), [steerMessage])
   const sendOrSay = useCallback(
     (text: string) => {
       send(text).catch((error: unknown) => composer.current?.refuse(text, error))
@@ -56,7 +58,7 @@ export function Conversation(props: ConversationProps): ReactElement {
     [send, composer],
   )
   const actions = useMemo((): EndingActions => ({ tryAgain: sendOrSay, shorten }), [sendOrSay, shorten])
-  const stop = useCallback(() => void agent.cancel().catch(() => undefined), [agent])
+  const stop = useCallback(() => void cancel().catch(() => undefined), [cancel])
   const lastPrompt = useCallback(() => lastPromptOf(transcript), [transcript])
 
   return (
