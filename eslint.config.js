@@ -2,7 +2,17 @@ import reactHooks from 'eslint-plugin-react-hooks'
 import tseslint from 'typescript-eslint'
 
 export default tseslint.config(
-  { ignores: ['dist', 'demo/dist', 'node_modules', 'e2e/bench/node_modules', 'scripts/**', 'eslint.config.js'] },
+  {
+    ignores: [
+      'dist',
+      'demo/dist',
+      'node_modules',
+      'e2e/bench/node_modules',
+      'scripts/**',
+      'eslint.config.js',
+      '.stryker-tmp',
+    ],
+  },
   ...tseslint.configs.recommendedTypeChecked,
   {
     files: ['**/*.tsx', 'src/react/**'],

@@ -1,7 +1,7 @@
 /** `palimpsest`: the page's side. Connects to a worker that holds sessions and agents, and drives it. */
 export { AgentError } from './agent/errors.ts'
 export type { AgentErrorCode } from './agent/errors.ts'
-export type { ClaimedMessage, Inbox, InboxTarget } from './agent/inbox.ts'
+export type { ClaimedMessage, Inbox, InboxTarget } from './core/inbox.ts'
 export type { AgentStatus, AssistantStreamFrame } from './core/live.ts'
 export type { ToolContext, ToolOutput } from './agent/tool.ts'
 export { PalimpsestError, SessionError } from './core/errors.ts'

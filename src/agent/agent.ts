@@ -1,22 +1,22 @@
 /** The agent of one live session: takes prompts, runs turns, can be stopped. */
 import type { CancelCause, TurnEndReason, UserMessage } from '../core/events.ts'
 import { MessageId } from '../core/ids.ts'
-import { hasLoneSurrogate } from '../core/request-messages.ts'
+import { hasLoneSurrogate } from '../core/well-formed.ts'
 import type { LiveSession } from '../sessions/live-session.ts'
 import { AgentError } from './errors.ts'
+import { commitSplices } from './inbox-events.ts'
 import {
-  commitSplices,
   type Inbox,
   inboxFold,
-  type InboxSplice,
   type InboxTarget,
   isEmptyInbox,
   isPending,
   planInsertion,
   planRemoval,
   planReturn,
-} from './inbox.ts'
+} from '../core/inbox.ts'
 import type { AgentStatus, AssistantStreamFrame } from '../core/live.ts'
+import type { InboxSplice } from '../core/plugin-events.ts'
 import type { Model } from './model.ts'
 import type { RequestMemory } from './request.ts'
 import type { Tool } from './tool.ts'
@@ -67,8 +67,7 @@ type Waiter = {
 }
 
 /**
- * The live session must have been opened with `inboxFold` (`Sessions`, option `folds`). A message that a torn log lost
- * between the inbox and its turn is put back when the agent is made.
+ * A message that a torn log lost between the inbox and its turn is put back when the agent is made.
  */
 export class Agent {
   readonly #options: AgentOptions
@@ -84,7 +83,6 @@ export class Agent {
   /** What was sent here and has not had its turn to the end. */
   readonly #sent = new Map<string, Waiter>()
 
-  /** @throws {SessionError} `payload` when the session has no inbox. */
   constructor(options: AgentOptions) {
     const { session } = options.live
     this.#options = options

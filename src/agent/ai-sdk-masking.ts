@@ -1,5 +1,5 @@
 /** Making a foreign error text fit for a log: no key, no credentials in addresses, bounded (SPEC A10). */
-import { wellFormedText } from '../core/request-messages.ts'
+import { wellFormedText } from '../core/well-formed.ts'
 import { bounded } from './failure.ts'
 
 const MASK = '•••'

@@ -1,6 +1,6 @@
 /** Our messages as an AI SDK prompt (SPEC A9). Pure: the log stays as it is, whatever a provider can take. */
 import type { AssistantMessage, ContentBlock, Message, ModelSource } from '../core/events.ts'
-import { wellFormedText } from '../core/request-messages.ts'
+import { wellFormedText } from '../core/well-formed.ts'
 import { defined, fieldOf } from './ai-sdk-fields.ts'
 import type {
   AiSdkAssistantPart,

@@ -2,9 +2,10 @@
 import type { AssistantMessage, ContentBlock, EventOf, LlmFailure, Message } from '../core/events.ts'
 import { CallId, MessageId } from '../core/ids.ts'
 import { type JsonValue, shareJson } from '../core/json.ts'
-import { hasLoneSurrogate, wellFormedText } from '../core/request-messages.ts'
 import type { Session } from '../core/session.ts'
-import { packStream, StreamAssembler, type TimedChunk } from '../core/stream.ts'
+import { type Assembled, StreamAssembler } from '../core/stream.ts'
+import { wellFormedBlock } from '../core/well-formed.ts'
+import { packStream, type TimedChunk } from '../core/stream-records.ts'
 import { failureOf } from './failure.ts'
 import type { AssistantStreamFrame } from '../core/live.ts'
 import type { Model, ModelRequest } from './model.ts'
@@ -67,7 +68,7 @@ export async function runAttempt(options: AttemptOptions): Promise<AttemptOutcom
         chunks.push(timed)
         assembler.push(chunk)
         onFrame({ kind: 'chunk', attemptId, revision, index: chunks.length - 1, ...timed })
-        if (assembler.finished) break
+        if (assembler.finish !== null) break
       }
     } catch (error) {
       thrown = error
@@ -83,15 +84,23 @@ export async function runAttempt(options: AttemptOptions): Promise<AttemptOutcom
       settleAttempt()
       return { kind: 'failed', failure: failureOf(thrown) }
     }
-    if (!assembler.finished) {
+    const finished = assembler.finish
+    if (finished === null) {
       settleAttempt()
       return { kind: 'failed', failure: { code: 'TRANSPORT', message: 'The answer broke off before it was finished.' } }
     }
-    const { blocks, finish, replayState } = assembler.assemble({ dropBlankText: true })
-    if (finish.kind === 'error' || finish.kind === 'aborted') {
+    if (finished.kind === 'error' || finished.kind === 'aborted') {
       settleAttempt()
-      return { kind: 'failed', failure: finish.failure }
+      return { kind: 'failed', failure: finished.failure }
     }
+    let assembled: Assembled
+    try {
+      assembled = assembler.assemble({ dropBlankText: true })
+    } catch (error) {
+      settleAttempt()
+      return { kind: 'failed', failure: failureOf(error) }
+    }
+    const { blocks, finish, replayState } = assembled
     const event = settleMessage(blocks, { replayState })
     return { kind: 'message', event, truncated: finish.kind === 'max-tokens' }
   } finally {
@@ -117,22 +126,6 @@ function assistantMessage(
     content,
     source: { kind: 'model', provider, model, ...(replayState === undefined ? {} : { replayState }) },
   }
-}
-
-/** No request can carry half a surrogate pair; the stream keeps what came. */
-function wellFormedBlock(block: ContentBlock): ContentBlock {
-  if (block.type === 'text' || block.type === 'reasoning') {
-    return hasLoneSurrogate(block.text) ? { ...block, text: wellFormedText(block.text) } : block
-  }
-  if (block.type === 'tool-call' && hasLoneSurrogate(block.id + block.name + block.arguments)) {
-    return {
-      ...block,
-      id: CallId(wellFormedText(block.id)),
-      name: wellFormedText(block.name),
-      arguments: wellFormedText(block.arguments),
-    }
-  }
-  return block
 }
 
 /**

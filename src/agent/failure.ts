@@ -1,7 +1,7 @@
 /** Failures as data: what goes into a log when a model call or a turn fails. */
 import { PalimpsestError } from '../core/errors.ts'
 import type { LlmFailure } from '../core/events.ts'
-import { wellFormedText } from '../core/request-messages.ts'
+import { wellFormedText } from '../core/well-formed.ts'
 
 /** Longest text of a failure that is logged, UTF-16 units. */
 const MAX_MESSAGE = 2_000

@@ -5,7 +5,7 @@ import type { SessionEvent } from '../core/events.ts'
 import { Session } from '../core/session.ts'
 import { agentKit, type AgentKit, leftWith, modelOf, settled, storedEvents, tool } from '../testing/agent-kit.ts'
 import { answerChunks, gate, scriptedModel } from '../testing/scripted-model.ts'
-import { evolveInbox, type Inbox, inboxFold, isEmptyInbox } from './inbox.ts'
+import { evolveInbox, type Inbox, inboxFold, isEmptyInbox } from '../core/inbox.ts'
 
 const failed = { kind: 'error', failure: { code: 'SERVER', message: 'no' } } as const
 const endings = {
@@ -151,7 +151,7 @@ describe('any interleaving', () => {
         await until(() => kit.agent.running === null)
         const { session } = kit.live
         const events = JSON.parse(JSON.stringify(session.snapshotEvents())) as SessionEvent[]
-        const restored = Session.fromRestore({ header: session.header, events, now: () => 1, folds: [inboxFold] })
+        const restored = Session.fromRestore({ header: session.header, events, now: () => 1 })
         expect(restored.fold(inboxFold)).toEqual(kit.agent.inbox)
         expect(events.reduce(evolveInbox, inboxFold.initial())).toEqual(kit.agent.inbox)
       }),
@@ -211,7 +211,7 @@ describe('a crash', async () => {
     for (const event of events) {
       if (event.type === 'user/message') pending.delete(event.data.id)
       if (event.type !== 'agent/inbox/spliced') continue
-      const splice = event.data as { inserted: { id: string }[]; outcome?: string; removedCount?: number }
+      const splice = event.data
       for (const { id } of splice.inserted) pending.add(id)
       if (splice.outcome === 'canceled' && splice.inserted.length === 0) pending.delete(removedId(events, event.seq))
     }

@@ -406,14 +406,4 @@ describe('closing and opening', () => {
     await settled()
     expect(textsOf(kit)).toContain('two')
   })
-
-  it('[A11] needs a session with an inbox', async () => {
-    const { Agent } = await import('./agent.ts')
-    const { Session } = await import('../core/session.ts')
-    const session = Session.create({ id: 's', now: () => 1 })
-    const options = { live: { session }, setup: () => ({}), now: () => 1, newId: () => '1' }
-    expect(() => new Agent(options as never)).toThrow(
-      expect.objectContaining({ name: 'SessionError', code: 'payload' }),
-    )
-  })
 })

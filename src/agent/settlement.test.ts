@@ -93,6 +93,22 @@ describe('settlement', () => {
     ],
     ['a stream that throws known facts', { throws: new ModelFailure(failure), after: [text('half')] }, failure],
     ['a stream that breaks off', [text('half')], { code: 'TRANSPORT' }],
+    [
+      'a block nobody can assemble',
+      [
+        { type: 'block-start', index: 0, blockType: 'hologram' },
+        { type: 'finish', reason: { kind: 'stop' } },
+      ],
+      { code: 'STREAM' },
+    ],
+    [
+      'a failure after a block nobody can assemble',
+      [
+        { type: 'block-start', index: 0, blockType: 'hologram' },
+        { type: 'finish', reason: { kind: 'error', failure } },
+      ],
+      failure,
+    ],
     ['a stream that never says anything', [], { code: 'TRANSPORT' }],
     ['a stream that breaks off inside a call', [text('half'), callDelta('{"a":')], { code: 'TRANSPORT' }],
     ['a stream that breaks off after a call', [text('half'), wholeCall], { code: 'TRANSPORT' }],

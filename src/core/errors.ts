@@ -68,8 +68,32 @@ export type SessionErrorCode =
   | 'tool-result-rewrite'
   /** The protected system head would be swallowed (SPEC S8). */
   | 'system-head'
-  /** `append` was called from inside a listener of the same session (SPEC L10). */
+  /** `append` was called while the same session was committing: from a listener, interpreter or invariant (SPEC L10). */
   | 'reentrant'
+  /** The session only follows its log; whoever writes it is elsewhere (SPEC O4). */
+  | 'read-only'
+  /** Two things of one name, or one that may not be registered (SPEC L18). */
+  | 'registration'
+  /** The type changes messages and nothing here interprets it: load the plugin it belongs to (SPEC M2). */
+  | 'interpreter-missing'
+  /** An interpreter this session has used was removed: open the session again with it (SPEC M3). */
+  | 'interpreter-withdrawn'
+  /** An interpreter refused the event, or answered with what may not stand for a message (SPEC M4). */
+  | 'projection'
+  /** A registered invariant was broken (SPEC I1). */
+  | 'invariant'
+  /** The keyframe cannot be used: fold the whole log instead (SPEC K3). */
+  | 'keyframe'
+  /** There is no session of that id to fork. */
+  | 'session-not-found'
+  /** The session to fork is not the live one of its id. */
+  | 'session-not-live'
+  /** The id for a fork is taken. */
+  | 'session-already-exists'
+  /** The seq to fork at is not one of the log. */
+  | 'invalid-boundary'
+  /** The seq to fork at is inside a turn. */
+  | 'open-turn'
   /** The header of a session is malformed (SPEC L11). */
   | 'header'
   /** An operation needs events that are not resident (SPEC L12). */

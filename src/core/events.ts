@@ -1,186 +1,25 @@
 /**
- * READ FIRST. Every event of a session log (format v3) as one union, with the messages, blocks, headers and stream
- * records they carry. Durable names are the format's and never change here (SPEC F1).
+ * READ FIRST. Every event of a session log (format v3) as one union; the messages, blocks, headers and stream records
+ * they carry are in `message.ts`. Durable names are the format's and never change here (SPEC F1).
  */
-import type { CallId, MessageId, SessionSeq } from './ids.ts'
+import type { CallId, SessionSeq } from './ids.ts'
 import type { JsonValue } from './json.ts'
+import type {
+  AssistantMessage,
+  EpochHeader,
+  LlmFailure,
+  StreamRecord,
+  SystemMessage,
+  ToolResultMessage,
+  Usage,
+  UserMessage,
+} from './message.ts'
+import type { PluginEventData } from './plugin-events.ts'
+
+export type * from './message.ts'
 
 /** The format this build writes and reads. */
 export const SESSION_FORMAT_VERSION = 3
-
-// ── Messages ────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-export type TextBlock = { readonly type: 'text'; readonly text: string }
-export type ReasoningBlock = { readonly type: 'reasoning'; readonly text: string }
-export type ImageBlock = {
-  readonly type: 'image'
-  readonly attachment: {
-    readonly attachmentId: string
-    readonly mediaType: 'image/png' | 'image/jpeg' | 'image/webp' | 'image/gif'
-    /** Size in bytes. */
-    readonly bytes: number
-    readonly width: number
-    readonly height: number
-    readonly name?: string
-    readonly originalDimensions?: { readonly width: number; readonly height: number }
-  }
-  readonly offloaded?: true
-}
-export type FileBlock = {
-  readonly type: 'file'
-  readonly attachment: { readonly attachmentId: string; readonly name: string; readonly bytes: number }
-}
-/** A tool call as the model asked for it; `arguments` is the raw text of the model, not yet parsed. */
-export type ToolCallBlock = {
-  readonly type: 'tool-call'
-  readonly id: CallId
-  readonly name: string
-  readonly arguments: string
-}
-export type ToolResultBlock = {
-  readonly type: 'tool-result'
-  readonly toolCallId: CallId
-  readonly content: readonly ContentBlock[]
-  readonly isError?: boolean
-}
-export type ContentBlock = TextBlock | ReasoningBlock | ImageBlock | FileBlock | ToolCallBlock | ToolResultBlock
-
-/** Where a user message came from: `user` for a person, `plugin` for software; the union is open. */
-export type MessageSource = {
-  readonly kind: string
-  readonly plugin?: string
-  readonly [key: string]: JsonValue | undefined
-}
-export type PluginSource = {
-  readonly kind: 'plugin'
-  readonly plugin: string
-  readonly [key: string]: JsonValue | undefined
-}
-export type ModelSource = {
-  readonly kind: 'model'
-  readonly provider: string
-  readonly model: string
-  /** Opaque state the provider wants back with this message (signatures, encrypted reasoning). */
-  readonly replayState?: JsonValue
-}
-
-export type SystemMessage = {
-  readonly id: MessageId
-  readonly role: 'system'
-  /** Empty means "no system prompt"; otherwise normally one text block. */
-  readonly content: readonly ContentBlock[]
-  readonly source: PluginSource
-}
-export type UserMessage = {
-  readonly id: MessageId
-  readonly role: 'user'
-  readonly content: readonly ContentBlock[]
-  readonly source: MessageSource
-}
-export type AssistantMessage = {
-  readonly id: MessageId
-  readonly role: 'assistant'
-  readonly content: readonly ContentBlock[]
-  readonly source: ModelSource
-}
-export type ToolResultMessage = {
-  readonly id: MessageId
-  readonly role: 'user'
-  readonly content: readonly [ToolResultBlock]
-  readonly source: { readonly kind: 'tool'; readonly callId: CallId }
-}
-/** What is sent to the model. */
-export type Message = SystemMessage | UserMessage | AssistantMessage | ToolResultMessage
-
-// ── Model facts ─────────────────────────────────────────────────────────────────────────────────────────────────────
-
-/** Token counts. Disjoint: `inputTokens` excludes cache reads and writes. */
-export type Usage = {
-  readonly inputTokens: number
-  readonly outputTokens: number
-  readonly totalTokens?: number
-  readonly cacheReadTokens?: number
-  readonly cacheWriteTokens?: number
-  readonly reasoningTokens?: number
-}
-
-/** Why a model call failed. `code` is stable (`RATE_LIMIT`, `AUTH` …); `message` is for people and holds no secret. */
-export type LlmFailure = {
-  readonly message: string
-  readonly code: string
-  readonly status?: number
-  readonly providerRetryAfterMs?: number
-  readonly requestId?: string
-  readonly offloadImages?: number
-}
-
-export type FinishReason =
-  | { readonly kind: 'stop' }
-  | { readonly kind: 'tool-calls' }
-  | { readonly kind: 'max-tokens' }
-  | { readonly kind: 'aborted'; readonly failure: LlmFailure }
-  | { readonly kind: 'error'; readonly failure: LlmFailure }
-
-/** A tool as the model sees it. */
-export type ToolDescription = {
-  readonly name: string
-  readonly description?: string
-  /** JSON Schema of the arguments. */
-  readonly inputSchema: JsonValue
-}
-
-export type RequestConfig = {
-  readonly provider: string
-  readonly model: string
-  readonly reasoningEffort?: string
-  readonly temperature?: number
-  readonly maxTokens?: number
-  readonly stop?: readonly string[]
-}
-
-/** Everything of a request besides its messages. Canonical form: no empty `tools`, no empty `adapterDefaults`. */
-export type EpochHeader = {
-  readonly config: RequestConfig
-  readonly adapterDefaults?: { readonly reasoningEffort?: true; readonly maxTokens?: true }
-  readonly tools?: readonly ToolDescription[]
-}
-
-// ── Streams ─────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-/** One piece of a model's answer, provider-neutral, in arrival order. `index` names the block it belongs to. */
-export type StreamChunk =
-  | { readonly type: 'block-start'; readonly index: number; readonly blockType: string }
-  | { readonly type: 'text-delta'; readonly index: number; readonly text: string }
-  | { readonly type: 'reasoning-delta'; readonly index: number; readonly text: string }
-  | {
-      readonly type: 'tool-call-delta'
-      readonly index: number
-      readonly id: string
-      readonly name?: string
-      readonly argumentsDelta: string
-    }
-  | { readonly type: 'block-end'; readonly index: number; readonly block: ContentBlock }
-  | { readonly type: 'usage'; readonly usage: Usage }
-  | { readonly type: 'finish'; readonly reason: FinishReason; readonly replayState?: JsonValue }
-
-type Run = {
-  /** Time of the first member, epoch ms. */
-  readonly time0: number
-  readonly index: number
-  /** Gaps in ms between members; one fewer than there are members; may be negative. */
-  readonly dt: readonly number[]
-}
-/** How chunks are kept in a log: runs of deltas in columns, everything else as it came (SPEC L13). */
-export type StreamRecord =
-  | ({ readonly type: 'text-chunks'; readonly texts: readonly string[] } & Run)
-  | ({ readonly type: 'reasoning-chunks'; readonly texts: readonly string[] } & Run)
-  | ({
-      readonly type: 'tool-call-chunks'
-      readonly id: string
-      readonly name?: string
-      readonly args: readonly string[]
-    } & Run)
-  | { readonly type: 'chunk'; readonly time: number; readonly chunk: StreamChunk }
 
 // ── Payloads ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -203,7 +42,7 @@ export type TurnEndReason =
 export type ToolError = { readonly name: string; readonly code: string; readonly reason?: string }
 
 /** Payload of each core event type. Turn and step numbers start at 1; steps restart in each turn. */
-export type EventData = {
+export type CoreEventData = {
   'turn/start': { readonly turn: number }
   'turn/end': { readonly turn: number; readonly reason: TurnEndReason }
   'step/start': { readonly turn: number; readonly step: number }
@@ -250,10 +89,16 @@ export type EventData = {
 
 // ── Envelopes ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
-export type CoreEventType = keyof EventData
+/** Payload of each known event type. Those of plugins are what the format says; the core does not check them. */
+export type EventData = CoreEventData & PluginEventData
+
+export type CoreEventType = keyof CoreEventData
+/** Log-only types of known plugins. The core keeps them; only `image/offload` means something to it. */
+export type PluginEventType = keyof PluginEventData
+export type KnownEventType = CoreEventType | PluginEventType
 /** The four types whose events may stand on the surface. */
 export type SurfaceEventType = 'system/message' | 'user/message' | 'assistant/message' | 'tool/result'
-export type LogOnlyEventType = Exclude<CoreEventType, SurfaceEventType>
+export type LogOnlyEventType = Exclude<KnownEventType, SurfaceEventType>
 
 /** What an event does to the surface: stands at its end, or stands for a range (both ends are surface nodes). */
 export type SurfaceOp =
@@ -268,69 +113,25 @@ type Envelope<Type, Data> = {
   readonly data: Data
 }
 
-/** The event of one core type. */
-export type EventOf<Type extends CoreEventType> = Type extends SurfaceEventType
+/** The event of one known type. */
+export type EventOf<Type extends KnownEventType> = Type extends SurfaceEventType
   ? Envelope<Type, EventData[Type]> & {
       readonly surfaceOp: SurfaceOp
       /** Earlier events this one was made from. */
       readonly sourceEventSeqs?: readonly SessionSeq[]
     }
-  : Envelope<Type, EventData[Type]> & { readonly ignorable?: true }
+  : LogOnlyEvent<Type, EventData[Type]>
 
-/** Log-only types of known plugins. The core keeps them and does not interpret them. */
-export type PluginEventType =
-  | 'agent/inbox/spliced'
-  | 'agent-preset/selected'
-  | 'approval/asked'
-  | 'approval/decided'
-  | 'approval/policy'
-  | 'command/run'
-  | 'command/done'
-  | 'compaction/start'
-  | 'compaction/summary'
-  | 'compaction/end'
-  | 'compaction/prune'
-  | 'llm/retry'
-  | 'llm/retry-started'
-  | 'model/selection'
-  | 'permission/preset'
-  | 'plan/mode'
-  | 'sandbox/mode'
-  | 'schedule/change'
-  | 'goal/change'
-  | 'session/title'
-  | 'session/title-llm-request'
-  | 'session-log-deepseek/delivery-accepted'
-  | 'subagent/catalog'
-  | 'subagent/descriptor'
-  | 'subagent/model-selection-policy'
-  | 'team/member'
-  | 'team/task'
-  | 'team/message/queued'
-  | 'team/message/delivered'
-  | 'todo/write'
-  | 'tool-workflow/run-start'
-  | 'tool-workflow/run-end'
-  | 'tool-workflow/agent-start'
-  | 'tool-workflow/agent-end'
-  | 'tool/ptc-dispatch-start'
-  | 'tool/ptc-dispatch'
-  | 'hook/invoked'
-  | 'hook/result'
-  | 'deliverables/presented'
-  | 'feedback/record'
-  | 'feedback/message-put'
-  | 'feedback/message-delete'
-  | 'web/deepseek-search-llm-request'
-
-/**
- * An event the core keeps verbatim and does not interpret; it never touches the surface. A log of a newer writer may
- * also hold ignorable events of types not listed here: give a `switch` over events a `default`.
- */
-export type PluginEvent = Envelope<PluginEventType, JsonValue> & { readonly ignorable?: true }
+/** An event that is never on the surface, of a known type or of one made with `defineEvent`. */
+export type LogOnlyEvent<Type, Data> = Envelope<Type, Data> & { readonly ignorable?: true }
 
 export type CoreEvent = { [Type in CoreEventType]: EventOf<Type> }[CoreEventType]
-/** One recorded fact. `switch (event.type)` narrows to the payload of a core type. */
+/**
+ * An event the core keeps verbatim: its payload is as its writer wrote it, so check what you read of it. A log may also
+ * hold events of types not listed here, defined by an extension or ignorable: give a `switch` over events a `default`.
+ */
+export type PluginEvent = { [Type in PluginEventType]: EventOf<Type> }[PluginEventType]
+/** One recorded fact. `switch (event.type)` narrows to the payload of its type. */
 export type SessionEvent = CoreEvent | PluginEvent
 /** An event of a surface type. */
 export type SurfaceEvent = EventOf<SurfaceEventType>

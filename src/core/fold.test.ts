@@ -35,7 +35,7 @@ describe('FoldSet', () => {
 
   it('[L15] refuses a used key, and a fold that is not registered', () => {
     const folds = new FoldSet([counting('one')] as never)
-    const error = expect.objectContaining({ name: 'SessionError', code: 'payload' }) as Error
+    const error = expect.objectContaining({ name: 'SessionError', code: 'registration' }) as Error
     expect(() => folds.register(counting('one'), 0)).toThrow(error)
     expect(() => folds.state(counting('one'))).toThrow(error)
   })

@@ -3,7 +3,7 @@
  * session knows is a fold (SPEC L15).
  */
 import { SessionError } from './errors.ts'
-import type { SessionEvent } from './events.ts'
+import type { Message, SessionEvent } from './events.ts'
 import type { SessionSeq } from './ids.ts'
 import type { JsonValue } from './json.ts'
 
@@ -12,6 +12,10 @@ export type SurfaceChange =
   | { readonly kind: 'none' }
   | { readonly kind: 'append'; readonly seq: SessionSeq }
   | { readonly kind: 'replace'; readonly seq: SessionSeq; readonly from: number; readonly to: number }
+  | { readonly kind: 'project'; readonly seq: SessionSeq; readonly projected: readonly ProjectedMessage[] }
+
+/** A message that stands for the own message of the surface node `seq`, at position `at`. */
+export type ProjectedMessage = { readonly at: number; readonly seq: SessionSeq; readonly message: Message }
 
 /** Finds an event by seq; `undefined` when it is not loaded. */
 export type EventLookup = (seq: SessionSeq) => SessionEvent | undefined
@@ -19,8 +23,12 @@ export type EventLookup = (seq: SessionSeq) => SessionEvent | undefined
 /** An event that was admitted, with what it did to the surface. Batches of these are what the page applies. */
 export type Committed = { readonly event: SessionEvent; readonly surfaceChange: SurfaceChange }
 
-/** What a fold may look at when it is rebuilt from JSON: the surface and the events on it. */
-export type FoldContext = { readonly nodes: readonly SessionSeq[]; readonly eventAt: EventLookup }
+/** What a fold may look at when it is rebuilt from JSON: the surface, the events on it and the messages projected. */
+export type FoldContext = {
+  readonly nodes: readonly SessionSeq[]
+  readonly projected: ReadonlyMap<SessionSeq, Message>
+  readonly eventAt: EventLookup
+}
 
 /**
  * A derived value. `evolve` is pure, cannot fail for an admitted event and returns the same reference when the event is
@@ -35,22 +43,29 @@ export type Fold<State> = {
   fromJSON(json: JsonValue, context: FoldContext): State
 }
 
+/** State of each fold as JSON, by key, with the version that wrote it. */
+export type FoldStates = { readonly [key: string]: { readonly version: number; readonly state: JsonValue } }
+
 /** The registered folds of one session and their states, advanced together. */
 export class FoldSet {
   readonly #folds: Fold<unknown>[] = []
   readonly #states: unknown[] = []
 
-  constructor(folds: readonly Fold<unknown>[]) {
+  constructor(folds: readonly Fold<unknown>[] = []) {
     for (const fold of folds) this.register(fold, fold.initial())
   }
 
-  /** Adds a fold with the state it has at this point of the log. @throws {SessionError} `payload` for a used key. */
+  /** Adds a fold with the state it has at this point of the log. @throws {SessionError} `registration` for a used key. */
   register<State>(fold: Fold<State>, state: State): void {
     if (this.#folds.some(each => each.key === fold.key)) {
-      throw new SessionError('payload', `A fold named ${fold.key} is already registered`)
+      throw new SessionError('registration', `A fold named ${fold.key} is already registered`)
     }
-    this.#folds.push(fold)
+    this.#folds.push(fold as Fold<unknown>)
     this.#states.push(state)
+  }
+
+  has(fold: Fold<unknown>): boolean {
+    return this.#folds.includes(fold)
   }
 
   /** Advances every fold by one committed event. */
@@ -60,10 +75,18 @@ export class FoldSet {
     }
   }
 
-  /** The state of a registered fold. @throws {SessionError} `payload` when it is not registered. */
+  /** The state of a registered fold. @throws {SessionError} `registration` when it is not registered. */
   state<State>(fold: Fold<State>): State {
-    const index = this.#folds.indexOf(fold)
-    if (index === -1) throw new SessionError('payload', `No fold named ${fold.key} is registered`)
+    const index = this.#folds.indexOf(fold as Fold<unknown>)
+    if (index === -1) throw new SessionError('registration', `No fold named ${fold.key} is registered`)
     return this.#states[index] as State
+  }
+
+  toJSON(): FoldStates {
+    return Object.fromEntries(
+      this.#folds.map((fold, index) => {
+        return [fold.key, { version: fold.version, state: fold.toJSON(this.#states[index]) }] as const
+      }),
+    )
   }
 }

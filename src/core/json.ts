@@ -282,22 +282,41 @@ function nameOf(prototype: unknown): string {
 }
 
 /** Deep equality of two JSON values; the order of keys does not matter. Iterative. */
-export function equalJson(left: unknown, right: unknown): boolean {
-  const pending: [unknown, unknown][] = [[left, right]]
+export const equalJson = (left: unknown, right: unknown): boolean => jsonDifference(left, right) === null
+
+/** One place where two JSON values differ: its path, and what is there on either side. */
+export type JsonDifference = { readonly path: string; readonly expected: unknown; readonly actual: unknown }
+
+/** A place where two JSON values differ; null when they are equal. The order of keys does not matter. Iterative. */
+export function jsonDifference(expected: unknown, actual: unknown): JsonDifference | null {
+  type Pair = {
+    readonly left: unknown
+    readonly right: unknown
+    readonly key: string | number
+    readonly parent: Pair | null
+  }
+  const pending: Pair[] = [{ left: expected, right: actual, key: '', parent: null }]
   for (let pair = pending.pop(); pair !== undefined; pair = pending.pop()) {
-    const [a, b] = pair
-    if (a === b) continue
-    if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false
-    if (Array.isArray(a) !== Array.isArray(b)) return false
-    const keys = Object.keys(a)
-    if (keys.length !== Object.keys(b).length) return false
-    for (const key of keys) {
-      if (!Object.hasOwn(b, key)) return false
-      pending.push([(a as Record<string, unknown>)[key], (b as Record<string, unknown>)[key]])
+    const { left, right } = pair
+    if (left === right) continue
+    const keys = isObject(left) ? Object.keys(left) : []
+    const comparable = isObject(left) && isObject(right) && Array.isArray(left) === Array.isArray(right)
+    if (!comparable || keys.length !== Object.keys(right).length || !keys.every(key => Object.hasOwn(right, key))) {
+      let path = ''
+      for (let at: Pair = pair; at.parent !== null; at = at.parent) path = pathPart(at.key) + path
+      return { path: `$${path}`, expected: left, actual: right }
+    }
+    // Last first, so that the first difference in reading order is found first.
+    for (let index = keys.length - 1; index >= 0; index -= 1) {
+      const name = keys[index] as string
+      const key = Array.isArray(left) ? index : name
+      pending.push({ left: left[name], right: right[name], key, parent: pair })
     }
   }
-  return true
+  return null
 }
+
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null
 
 /** `JSON.stringify` for values of any depth: past the engine's stack the text is built without recursion. */
 export function jsonText(value: unknown): string {

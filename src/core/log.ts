@@ -4,9 +4,11 @@
  */
 import { refusal, SessionError } from './errors.ts'
 import type { SessionEvent, SurfaceOp } from './events.ts'
+import type { Extensions } from './extensions.ts'
 import type { EventLookup, SurfaceChange } from './fold.ts'
 import { isSafeNonNegativeInteger, type SessionSeq } from './ids.ts'
 import { plainKeys, snapshotJson } from './json.ts'
+import type { ProjectedSurface } from './message-projection.ts'
 import { checkPayload } from './shapes.ts'
 import { checkSurfaceFields, planSurfaceChange } from './surface.ts'
 import { isKnownEventType, isSurfaceEventType } from './vocabulary.ts'
@@ -18,21 +20,25 @@ export type SurfaceIntent = { readonly surfaceOp: SurfaceOp; readonly sourceEven
 export type Placement = {
   readonly surfaceOp?: SurfaceOp
   readonly sourceEventSeqs?: readonly SessionSeq[]
+  readonly ignorable?: true
 }
 
 const NO_PLACEMENT: Placement = Object.freeze({})
 const APPEND_PLACEMENT: Placement = Object.freeze({ surfaceOp: 'append' })
+const IGNORABLE_PLACEMENT: Placement = Object.freeze({ ignorable: true })
 
 /**
  * Checks the type and the intent of a live append and snapshots what the intent adds (SPEC L5–L7).
  *
  * @throws {SessionError} `unknown-type`, `reserved-type`, `intent`, `not-json`.
  */
-export function admitIntent(type: string, intent: unknown, seq: SessionSeq): Placement {
-  if (!isKnownEventType(type)) throw refusal('unknown-type', { type: String(type), seq }, 'is not a known event type')
+export function admitIntent(type: string, intent: unknown, seq: SessionSeq, extensions: Extensions): Placement {
+  if (!extensions.knows(type)) throw refusal('unknown-type', { type: String(type), seq }, 'is not a known event type')
   if (type === 'session/end-seed')
     throw refusal('reserved-type', { type, seq }, 'is written by the session itself only')
-  return intent === undefined ? NO_PLACEMENT : readIntent(type, seq, intent)
+  const definition = extensions.definition(type)
+  const placement = intent === undefined ? NO_PLACEMENT : readIntent(type, seq, intent, definition !== undefined)
+  return definition?.ignorable === true ? IGNORABLE_PLACEMENT : placement
 }
 
 /**
@@ -50,7 +56,7 @@ export function snapshotOf<Value>(value: Value, type: string, seq: SessionSeq, p
   }
 }
 
-function readIntent(type: string, seq: SessionSeq, intent: unknown): Placement {
+function readIntent(type: string, seq: SessionSeq, intent: unknown, isDefined: boolean): Placement {
   const fail = (what: string): never => {
     throw refusal('intent', { type, seq }, `has an intent that ${what}`)
   }
@@ -60,13 +66,16 @@ function readIntent(type: string, seq: SessionSeq, intent: unknown): Placement {
   const surface = isSurfaceEventType(type)
   let surfaceOp: unknown
   let sourceEventSeqs: unknown
+  let ignorable = false
   for (const key of plainKeys(intent) ?? fail('has a hidden key')) {
     // Read once: a getter cannot show two values.
     const value = (intent as Record<string, unknown>)[key]
     if (surface && key === 'surfaceOp') surfaceOp = value
     else if (surface && key === 'sourceEventSeqs') sourceEventSeqs = value
+    else if (isDefined && key === 'ignorable' && (value === true || value === undefined)) ignorable = value === true
     else fail(`may not have the key ${key}`)
   }
+  if (ignorable) return IGNORABLE_PLACEMENT
   if (surfaceOp === 'append' && sourceEventSeqs === undefined) return APPEND_PLACEMENT
   const placement = {
     ...(surfaceOp === undefined ? {} : { surfaceOp: surfaceOp as SurfaceOp }),
@@ -78,16 +87,18 @@ function readIntent(type: string, seq: SessionSeq, intent: unknown): Placement {
 /**
  * Decides whether `event` may be the next one and what it does to the surface. Changes nothing.
  *
- * @throws {SessionError} `payload`, `surface-*`, `tool-result-rewrite`, `system-head`.
+ * @throws {SessionError} `payload`, `surface-*`, `tool-result-rewrite`, `system-head`, `interpreter-missing`, `projection`.
  */
 export function planAdmission(
   event: SessionEvent,
-  surface: Readonly<{ nodes: readonly SessionSeq[] }>,
+  surface: ProjectedSurface,
   eventAt: EventLookup,
+  extensions: Extensions,
 ): SurfaceChange {
   checkPayload(event)
-  checkSurfaceFields(event)
-  return planSurfaceChange(surface, event, eventAt)
+  extensions.checkPayload(event)
+  checkSurfaceFields(event, extensions.knows)
+  return planSurfaceChange(surface, event, eventAt, extensions)
 }
 
 const ENVELOPE_KEYS: readonly string[] = ['type', 'seq', 'time', 'data', 'ignorable', 'surfaceOp', 'sourceEventSeqs']
@@ -97,7 +108,11 @@ const ENVELOPE_KEYS: readonly string[] = ['type', 'seq', 'time', 'data', 'ignora
  *
  * @throws {SessionError} `envelope`, `unknown-type`, `seq`.
  */
-export function checkEnvelope(value: unknown, expectedSeq: number): asserts value is SessionEvent {
+export function checkEnvelope(
+  value: unknown,
+  expectedSeq: number,
+  knows: (type: string) => boolean = isKnownEventType,
+): asserts value is SessionEvent {
   const fail = (what: string): never => {
     throw refusal('envelope', { type: 'event', seq: expectedSeq }, what)
   }
@@ -109,7 +124,7 @@ export function checkEnvelope(value: unknown, expectedSeq: number): asserts valu
   if (!Number.isSafeInteger(time)) return fail('has a time that is not a safe integer')
   if (data === undefined) return fail('has no data')
   if (ignorable !== undefined && ignorable !== true) return fail('has ignorable that is not true')
-  if (ignorable !== true && !isKnownEventType(type)) {
+  if (ignorable !== true && !knows(type)) {
     throw refusal('unknown-type', { type, seq }, 'is unknown to this build and may not be ignored')
   }
   if (seq !== expectedSeq) {

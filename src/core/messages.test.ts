@@ -270,7 +270,11 @@ describe('laws', () => {
         const nodes = foldSurface(events).nodes.map(seq => projectMessage(events[seq] as SessionEvent))
         expectSame(state, nodes, [0, 1, 2, 3, 5, 8, 13])
         const json = throughJson(messagesFold.toJSON(state))
-        expectSame(messagesFold.fromJSON(json, { nodes: surface.nodes, eventAt }), nodes, [0, 1, 2, 3, 5, 8, 13])
+        expectSame(
+          messagesFold.fromJSON(json, { nodes: surface.nodes, projected: new Map(), eventAt }),
+          nodes,
+          [0, 1, 2, 3, 5, 8, 13],
+        )
       }),
     )
   })

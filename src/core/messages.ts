@@ -5,20 +5,23 @@
 import type { Message, SessionEvent } from './events.ts'
 import type { Fold } from './fold.ts'
 
-/** The message an event contributes to the surface, or null: empty system and assistant messages contribute none. */
+/** The message an event itself contributes to the surface, or null (SPEC S10). */
 export function projectMessage(event: SessionEvent): Message | null {
   switch (event.type) {
     case 'user/message':
       return event.data
     case 'system/message':
     case 'assistant/message':
-      return event.data.message.content.length === 0 ? null : event.data.message
     case 'tool/result':
-      return event.data.message
+      return contribution(event.data.message)
     default:
       return null
   }
 }
+
+/** Empty system and assistant messages hold a place and say nothing. */
+export const contribution = (message: Message): Message | null =>
+  message.content.length === 0 && (message.role === 'system' || message.role === 'assistant') ? null : message
 
 /** Most nodes of a chunk made by appending. */
 const CHUNK = 128
@@ -206,13 +209,20 @@ export const messagesFold: Fold<MessageSequence> = {
         return state.append(projectMessage(event))
       case 'replace':
         return state.replace(surfaceChange.from, surfaceChange.to, projectMessage(event))
+      case 'project':
+        return surfaceChange.projected.reduce(
+          (sequence, { at, message }) => sequence.replace(at, at, contribution(message)),
+          state,
+        )
     }
   },
   // Nothing to store: the surface nodes and their events say it all.
   toJSON: () => null,
-  fromJSON: (_json, { nodes, eventAt }) =>
+  fromJSON: (_json, { nodes, projected, eventAt }) =>
     MessageSequence.from(
       nodes.map(seq => {
+        const message = projected.get(seq)
+        if (message !== undefined) return contribution(message)
         const event = eventAt(seq)
         return event === undefined ? null : projectMessage(event)
       }),

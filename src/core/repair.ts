@@ -15,8 +15,11 @@ const NOT_STARTED = 'Interrupted before the call was recorded as started: it did
  * The events that close the open turn of a log whose last event is `last`: an error result for each unanswered call, then
  * `step/end`, then `turn/end`. Empty when no turn is open. All reuse the time of `last`.
  */
-export function repair(turns: TurnsState, last: SessionEvent | undefined): readonly SessionEvent[] {
-  if (turns.openTurn === null || last === undefined) return []
+export function repair(
+  turns: TurnsState,
+  last: { readonly seq: SessionSeq; readonly time: number } | null | undefined,
+): readonly SessionEvent[] {
+  if (turns.openTurn === null || !last) return []
   const turn = turns.openTurn
   const closers: SessionEvent[] = []
   const place = () => ({ seq: SessionSeq(last.seq + 1 + closers.length), time: last.time })

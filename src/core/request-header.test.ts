@@ -151,7 +151,11 @@ describe('context', () => {
     expect(states[3]).toBe(states[2])
     expect(states[5]).toEqual({ header: events[3], context: { provider: 'p', model: 'm' } })
     const json = throughJson(requestFold.toJSON(states[5] as never))
-    const folded = requestFold.fromJSON(json, { nodes: [], eventAt: (): SessionEvent | undefined => undefined })
+    const folded = requestFold.fromJSON(json, {
+      nodes: [],
+      projected: new Map(),
+      eventAt: (): SessionEvent | undefined => undefined,
+    })
     expect(folded).toEqual(states[5])
   })
 })

@@ -159,6 +159,23 @@ describe('pairs', () => {
     expect(new Set(idsOf(messages)).size).toBe(messages.length)
   })
 
+  it('[A3] each missing result is a message of its own', () => {
+    const { messages } = requestMessages([asked('a', 'b'), user('q'), asked('c')])
+    expect(shortly(messages)).toEqual(['assistant a b', 'result a', 'result b', 'user', 'assistant c', 'result c'])
+    expect(new Set(idsOf(messages)).size).toBe(messages.length)
+    expect(idsOf(messages)).not.toContain('')
+  })
+
+  it('[A3] only a call of an assistant message can be answered', () => {
+    const quoted = user(calls('a'), 'u1')
+    const orphan = requestMessages([quoted, toolResult('a')])
+    expect(orphan.messages).toEqual([quoted])
+    expect(kinds(orphan.changes)).toEqual(['orphan-result 1 a'])
+    const between = requestMessages([asked('a'), quoted, toolResult('a')])
+    expect(idsOf(between.messages)).toEqual(['a:a', 'r:a', 'u1'])
+    expect(kinds(between.changes)).toEqual(['moved-result 2 a'])
+  })
+
   it('[A3, REP-10] of two results for one call the first is sent', () => {
     const first = toolResult('c1', 'first', 'r1')
     const messages = [user('q'), asked('c1'), first, toolResult('c1', 'second', 'r2'), assistant('done')]
@@ -226,6 +243,17 @@ describe('ids', () => {
     expect(unpaired(sent.messages)).toEqual([])
   })
 
+  it('[A3] each further use of an id gets the next number', () => {
+    const again = (id: string) => [assistant(calls('c'), `a:${id}`), toolResult('c', 'ok', `r:${id}`)]
+    const { messages } = requestMessages([...again('1'), ...again('2'), ...again('3')])
+    expect(shortly(messages.filter(({ role }) => role === 'assistant'))).toEqual([
+      'assistant c',
+      'assistant c_2',
+      'assistant c_3',
+    ])
+    expect(unpaired(messages)).toEqual([])
+  })
+
   it('[A3] two calls of one id in one message are answered by their results in order', () => {
     const messages = [asked('c', 'c'), toolResult('c', 'first', 'r1'), toolResult('c', 'second', 'r2')]
     const sent = requestMessages(messages)
@@ -267,7 +295,14 @@ describe('texts', () => {
   it('[A3] a user message without any content is left out', () => {
     const sent = requestMessages([user([], 'u1'), user('q')])
     expect(idsOf(sent.messages)).toEqual(['u:q'])
-    expect(sent.changes).toEqual([{ kind: 'empty-message', index: 0, messageId: 'u1' }])
+    expect(sent.changes).toStrictEqual([{ kind: 'empty-message', index: 0, messageId: 'u1' }])
+  })
+
+  it('[A3] a message of a tool without any content is left out', () => {
+    const empty = { ...user([], 'u1'), source: { kind: 'tool', callId: 'c' } }
+    const sent = requestMessages([asked('c'), toolResult('c'), empty])
+    expect(idsOf(sent.messages)).toEqual(['a:c', 'r:c'])
+    expect(kinds(sent.changes)).toEqual(['empty-message 2'])
   })
 
   it('[A3] an assistant message keeps its calls when its text is blank', () => {
@@ -299,6 +334,15 @@ describe('texts', () => {
       toolResult('c', 'x\ufffd').content,
     ])
     expect(kinds(sent.changes)).toEqual(['malformed-text 0', 'malformed-text 1', 'malformed-text 2'])
+  })
+
+  it('[A3] a user message that only holds a result of a tool is no result', () => {
+    const quoted = user(toolResult('c').content, 'u1')
+    const messages = [asked('c'), quoted, user('q')]
+    const sent = requestMessages(messages)
+    expect(idsOf(sent.messages).slice(2)).toEqual(['u1', 'u:q'])
+    expect(sent.messages[2]).toBe(quoted)
+    expect(kinds(sent.changes)).toEqual(['missing-result 0 c'])
   })
 
   it('[A3] a user message that only calls itself a tool is no result', () => {
@@ -367,6 +411,19 @@ describe('laws', () => {
         for (const change of changes) expect(change.messageId).toBe(list[change.index]?.id)
       }),
       { numRuns: 1000 },
+    )
+  })
+
+  it('[A3] every result is sent or reported as left out, and the missing ones are made up', () => {
+    const resultsIn = (list: readonly Message[]): number => list.filter(({ source }) => source.kind === 'tool').length
+    fc.assert(
+      fc.property(anyList, list => {
+        const { messages, changes } = requestMessages(list)
+        const count = (kind: RequestChange['kind']): number => changes.filter(change => change.kind === kind).length
+        const kept = resultsIn(list) - count('orphan-result') - count('duplicate-result')
+        expect(resultsIn(messages)).toBe(kept + count('missing-result'))
+      }),
+      { numRuns: 500 },
     )
   })
 

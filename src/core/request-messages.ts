@@ -3,10 +3,11 @@
  * one reused id or one empty text; this is the one place where such histories are healed (SPEC A3). Histories this
  * library writes come out unchanged; only logs others wrote need it. The log is never touched.
  */
-import type { AssistantMessage, ContentBlock, Message, ToolCallBlock, ToolResultMessage } from './events.ts'
+import type { ContentBlock, Message, ToolCallBlock, ToolResultBlock, ToolResultMessage } from './events.ts'
 import { CallId, MessageId } from './ids.ts'
 import { errorResultMessage } from './repair.ts'
 import { isBlankText } from './stream.ts'
+import { wellFormedBlock, wellFormedText } from './well-formed.ts'
 
 /** One difference between what was derived and what is sent. `index` is the position in the derived list. */
 export type RequestChange = {
@@ -49,22 +50,25 @@ export function requestMessages(messages: Iterable<Message>): RequestMessages {
   const used = new Set<string>()
   const sent: Message[] = []
   derived.forEach((message, index) => {
-    if (isToolResult(message)) return // sent with its call
+    if (answersCall(message)) return // sent with its call
     const cleaned = cleanBlocks(message, index, note)
-    if (cleaned === null) return
-    if (cleaned.role !== 'assistant') {
-      sent.push(cleaned)
-      return
-    }
-    sendAssistant(cleaned, index, pairs.get(index) ?? [], used, sent, note)
+    if (cleaned !== null) sendWithResults(cleaned, index, pairs.get(index) ?? [], used, sent, note)
   })
   return { messages: sent, changes }
 }
 
 type Note = (kind: RequestChange['kind'], index: number, callId?: CallId) => void
 
-function isToolResult(message: Message): message is ToolResultMessage {
-  return message.source.kind === 'tool' && message.content[0]?.type === 'tool-result'
+/** A message that answers a call, and nothing else; what a person quotes of one is no answer. */
+function answersCall(message: Message): message is ToolResultMessage {
+  const { source, content } = message
+  const [block] = content
+  return (
+    source.kind === 'tool' &&
+    content.length === 1 &&
+    block?.type === 'tool-result' &&
+    block.toolCallId === source['callId']
+  )
 }
 
 /**
@@ -75,7 +79,7 @@ function pairCalls(derived: readonly Message[], note: Note): ReadonlyMap<number,
   const byMessage = new Map<number, Pair[]>()
   const latest = new Map<CallId, readonly Pair[]>()
   derived.forEach((message, index) => {
-    if (isToolResult(message)) {
+    if (answersCall(message)) {
       const { callId } = message.source
       const called = latest.get(callId)
       const open = called?.find(pair => pair.answer === null)
@@ -93,8 +97,8 @@ function pairCalls(derived: readonly Message[], note: Note): ReadonlyMap<number,
   return byMessage
 }
 
-function sendAssistant(
-  message: AssistantMessage,
+function sendWithResults(
+  message: Exclude<Message, ToolResultMessage>,
   index: number,
   pairs: readonly Pair[],
   used: Set<string>,
@@ -102,20 +106,19 @@ function sendAssistant(
   note: Note,
 ): void {
   const ids = pairs.map(({ call }) => {
-    const id = uniqueId(call.id, used)
+    const id = uniqueId(wellFormedText(call.id), used)
     if (id !== call.id) note('renamed-call', index, call.id)
     return id
   })
   let position = 0
-  const renamed = ids.some((id, at) => id !== pairs[at]?.call.id)
-  const content = !renamed
+  const content = pairs.every(({ call }, at) => call.id === ids[at])
     ? message.content
     : message.content.map(block => (block.type === 'tool-call' ? { ...block, id: ids[position++] as CallId } : block))
   sent.push(content === message.content ? message : { ...message, content })
 
   // Results stay in the order they were recorded in; those not directly after their message are pulled up to it.
   const recorded = pairs.map(({ call, answer }, at) => ({ call, answer, id: ids[at] as CallId }))
-  recorded.sort((a, b) => (a.answer?.index ?? Infinity) - (b.answer?.index ?? Infinity) || 0)
+  recorded.sort((a, b) => (a.answer?.index ?? Infinity) - (b.answer?.index ?? Infinity))
   recorded.forEach(({ call, answer, id }, rank) => {
     if (answer === null) {
       note('missing-result', index, call.id)
@@ -130,8 +133,8 @@ function sendAssistant(
 
 const MISSING_RESULT = 'No result was recorded for this call. Its outcome is unknown.'
 
-function uniqueId(id: CallId, used: Set<string>): CallId {
-  let unique: string = id
+function uniqueId(id: string, used: Set<string>): CallId {
+  let unique = id
   for (let count = 2; used.has(unique); count += 1) unique = `${id}_${count}`
   used.add(unique)
   return CallId(unique)
@@ -152,11 +155,12 @@ function cleanBlocks<M extends Message>(message: M, index: number, note: Note): 
 
 function cleanResult(message: ToolResultMessage, index: number, note: Note): ToolResultMessage {
   const [block] = message.content
-  const content = clean(block.content, index, note)
-  return content === block.content ? message : { ...message, content: [{ ...block, content }] }
+  const cleaned = cleanInner(block, index, note)
+  return cleaned === block ? message : { ...message, content: [cleaned] }
 }
 
-function clean(content: readonly ContentBlock[], index: number, note: Note): readonly ContentBlock[] {
+/** Results inside results are left as they are: however deep it nests, this does not. */
+function clean(content: readonly ContentBlock[], index: number, note: Note, isInner = false): readonly ContentBlock[] {
   let changed = false
   const result: ContentBlock[] = []
   for (const block of content) {
@@ -165,21 +169,17 @@ function clean(content: readonly ContentBlock[], index: number, note: Note): rea
       changed = true
       continue
     }
-    if ((block.type === 'text' || block.type === 'reasoning') && hasLoneSurrogate(block.text)) {
-      note('malformed-text', index)
+    const cleaned = block.type === 'tool-result' && !isInner ? cleanInner(block, index, note) : wellFormedBlock(block)
+    if (cleaned !== block) {
       changed = true
-      result.push({ ...block, text: wellFormedText(block.text) })
-      continue
+      if (block.type !== 'tool-result') note('malformed-text', index)
     }
-    result.push(block)
+    result.push(cleaned)
   }
   return changed ? result : content
 }
 
-const loneSurrogate = /\p{Surrogate}/u
-
-/** True when the text holds half of a surrogate pair, which no UTF-8 body can carry. */
-export const hasLoneSurrogate = (text: string): boolean => loneSurrogate.test(text)
-
-/** The text with each lone surrogate replaced by U+FFFD. */
-export const wellFormedText = (text: string): string => text.replace(/\p{Surrogate}/gu, '\ufffd')
+function cleanInner(block: ToolResultBlock, index: number, note: Note): ToolResultBlock {
+  const content = clean(block.content, index, note, true)
+  return content === block.content ? block : { ...block, content }
+}

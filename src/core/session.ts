@@ -1,44 +1,58 @@
-/** The Session: an append-only log in memory, and everything derived from it (SPEC L1–L12, S9–S11). */
+/** The Session: an append-only log in memory, and everything derived from it (SPEC L1–L12, S9–S11, K1–K4). */
 import { refusal, SessionError } from './errors.ts'
+import type { EventDefinition } from './event-definition.ts'
 import type {
-  CoreEventType,
   EventData,
   EventOf,
+  KnownEventType,
+  LogOnlyEvent,
   Message,
   SessionEvent,
   SessionHeader,
   SurfaceEventType,
 } from './events.ts'
 import { SESSION_FORMAT_VERSION } from './events.ts'
-import { type Committed, type Fold, FoldSet } from './fold.ts'
+import { type ExtensionOptions, Extensions } from './extensions.ts'
+import { type Committed, type Fold, FoldSet, type FoldStates } from './fold.ts'
+import { childHeader } from './fork.ts'
 import { isSafeNonNegativeInteger, SessionId, SessionSeq } from './ids.ts'
-import { snapshotJson } from './json.ts'
+import { inboxFold, planCancellation } from './inbox.ts'
+import type { Invariant, LogView } from './invariant.ts'
+import { type JsonDifference, jsonDifference, snapshotJson } from './json.ts'
+import { type Keyframe, type KeyframeSource, type LastEvent, lastEventOf, readKeyframe } from './keyframe.ts'
 import { admitIntent, checkEnvelope, type Placement, planAdmission, snapshotOf, type SurfaceIntent } from './log.ts'
+import type { MessageProjection } from './message-projection.ts'
 import { type MessageSequence, messagesFold } from './messages.ts'
+import { repair } from './repair.ts'
+import { type LoggedRequest, requestOf } from './request.ts'
 import { requestFold } from './request-header.ts'
+import { ResidentLog } from './resident-log.ts'
+import { seedFold } from './seed.ts'
 import { checkHeader } from './shapes.ts'
 import { type SurfaceState, surfaceFold } from './surface.ts'
-import { turnsFold } from './turns.ts'
+import { foldTurns, turnsFold } from './turns.ts'
 
 /** Intent of `append` for one type; a union of types gets the union of their intents and is checked at run time. */
-export type IntentArguments<Type extends CoreEventType> = Type extends 'assistant/message'
+export type IntentArguments<Type extends KnownEventType> = Type extends 'assistant/message'
   ? [intent: { readonly surfaceOp: SurfaceIntent['surfaceOp']; readonly sourceEventSeqs?: never }]
   : Type extends SurfaceEventType
     ? [intent: SurfaceIntent]
     : [intent?: { readonly surfaceOp?: never; readonly sourceEventSeqs?: never }]
 
 /** Types a caller may append; `session/end-seed` is the constructor's own. */
-export type AppendableEventType = Exclude<CoreEventType, 'session/end-seed'>
+export type AppendableEventType = Exclude<KnownEventType, 'session/end-seed'>
 
 export type SessionListener = (committed: Committed) => unknown
 
-export type SessionOptions = {
+export type SessionOptions = ExtensionOptions & {
   /** The clock, epoch ms. Called once for each append. */
   readonly now: () => number
   /** Told when a listener throws or rejects; the append it was told about stands. */
   readonly onListenerError?: (error: unknown) => void
   /** Folds this session has besides its own, from its first event on; read with `fold`. Their keys must differ. */
   readonly folds?: readonly Fold<unknown>[]
+  /** Rules every event must keep, stored ones too; asked in order, after admission. */
+  readonly invariants?: readonly Invariant[]
 }
 
 export type CreateOptions = SessionOptions & {
@@ -50,55 +64,90 @@ export type CreateOptions = SessionOptions & {
   readonly inheritedEventCount?: number
 }
 
-export type RestoreOptions = SessionOptions & {
+type OpenOptions = SessionOptions & {
   readonly header: SessionHeader
-  /** The whole log. Ownership passes to the session: events are neither copied nor frozen. */
-  readonly events: readonly SessionEvent[]
+  /** The inherited cut, when the caller knows it: then the log must say the same. */
   readonly inheritedEventCount?: number
+  /** Closes a turn that was cut off before the end of the seed is marked (SPEC R1–R6). */
+  readonly repair?: boolean
+  /** Follows a log somebody else writes: nothing is marked or repaired, and `append` refuses (SPEC O4). */
+  readonly readOnly?: boolean
 }
 
-/** The surface as others see it: what the model reads now. */
+export type RestoreOptions = OpenOptions & {
+  /** The whole log. Ownership passes to the session: events are neither copied nor frozen. */
+  readonly events: readonly SessionEvent[]
+}
+
+export type KeyframeOptions = OpenOptions & {
+  readonly keyframe: Keyframe
+  /** The events on the surface of the keyframe, in any order. */
+  readonly surfaceEvents: readonly SessionEvent[]
+  /** The events after the keyframe. Ownership of all of them passes to the session. */
+  readonly events: readonly SessionEvent[]
+}
+
+/** Where a session first differs from the replay of its log: in which fold, and where in its JSON. */
+export type SessionDifference = JsonDifference & { readonly fold: string }
+
+/** The surface as others see it: what the model reads now. Every read throws once an interpreter is withdrawn (SPEC M3). */
 export class SessionSurface {
-  readonly #state: SurfaceState
+  readonly #read: () => SurfaceState
   #copy: readonly SessionSeq[] = []
   #copyGeneration = 0
 
-  constructor(state: SurfaceState) {
-    this.#state = state
+  /** `read` gives the state, or throws when it may not be read any more. */
+  constructor(read: () => SurfaceState) {
+    this.#read = read
   }
 
   /** Number of nodes. */
   get length(): number {
-    return this.#state.nodes.length
+    return this.#read().nodes.length
   }
 
   /** Seqs of the nodes in reading order: a copy, made when asked for after a change. `at` and `length` cost nothing. */
   get nodes(): readonly SessionSeq[] {
-    if (this.#copy.length !== this.#state.nodes.length || this.#copyGeneration !== this.#state.replaceGeneration) {
-      this.#copy = Object.freeze([...this.#state.nodes])
-      this.#copyGeneration = this.#state.replaceGeneration
+    const { nodes, replaceGeneration } = this.#read()
+    if (this.#copy.length !== nodes.length || this.#copyGeneration !== replaceGeneration) {
+      this.#copy = Object.freeze([...nodes])
+      this.#copyGeneration = replaceGeneration
     }
     return this.#copy
   }
 
   /** The seq at `position`; negative counts from the end. */
   at(position: number): SessionSeq | undefined {
-    return this.#state.nodes.at(position)
+    return this.#read().nodes.at(position)
   }
 
   /** +1 for each replacement. */
   get replaceGeneration(): number {
-    return this.#state.replaceGeneration
+    return this.#read().replaceGeneration
   }
 
   /** +1 for each replacement and each message projection. */
   get contentGeneration(): number {
-    return this.#state.contentGeneration
+    return this.#read().contentGeneration
   }
 }
 
 /** The folds every session has, in the order they are advanced. */
-const coreFolds: readonly Fold<unknown>[] = [surfaceFold, messagesFold, turnsFold, requestFold]
+const coreFolds: readonly Fold<unknown>[] = [surfaceFold, messagesFold, turnsFold, requestFold, seedFold, inboxFold]
+
+type Opening = {
+  readonly header: SessionHeader
+  /** Null when there was no seed at all. */
+  readonly events: readonly unknown[] | null
+  readonly from?: KeyframeSource
+  readonly repair?: boolean
+  readonly readOnly?: boolean
+  /** Mark the end of the events as that of what is inherited. */
+  readonly isFork?: boolean
+  /** The events may end before the log does, even before what it inherits. */
+  readonly isPrefix?: boolean
+  readonly inheritedEventCount?: number | undefined
+}
 
 /**
  * A conversation: the log in memory, the surface and the messages it derives to. Needs no worker and no storage.
@@ -113,35 +162,62 @@ export class Session {
   readonly surface: SessionSurface
 
   readonly #options: SessionOptions
-  readonly #events: SessionEvent[] = []
+  readonly #readOnly: boolean
+  readonly #extensions: Extensions
+  readonly #log: ResidentLog
   readonly #folds: FoldSet
   readonly #surface: SurfaceState
+  #invariants: readonly Invariant[]
+  readonly #view: LogView
   readonly #listeners: SessionListener[] = []
-  readonly #eventAt = (seq: SessionSeq): SessionEvent | undefined => this.#events[seq]
-  #publishing = false
+  #last: LastEvent | null = null
+  #busy = false
   #snapshot: readonly SessionEvent[] | null = null
 
-  private constructor(
-    header: SessionHeader,
-    options: SessionOptions,
-    seed: readonly unknown[] | null,
-    inherited: number,
-  ) {
+  private constructor(options: SessionOptions, opening: Opening) {
+    const { header, from, events, readOnly = false } = opening
     this.header = header
     this.#options = options
-    this.#folds = new FoldSet([...coreFolds, ...(options.folds ?? [])])
+    this.#readOnly = readOnly
+    this.#extensions = new Extensions(options)
+    this.#invariants = options.invariants ?? []
+    const folds = [...coreFolds, ...(options.folds ?? [])]
+    for (const fold of foldsOf(this.#invariants)) if (!folds.includes(fold)) folds.push(fold)
+    if (from === undefined) {
+      this.#log = new ResidentLog()
+      this.#folds = new FoldSet(folds)
+    } else {
+      const parts = readKeyframe(from, header.id, folds, this.#extensions)
+      this.#log = parts.log
+      this.#folds = parts.folds
+      this.#last = parts.last
+    }
     this.#surface = this.#folds.state(surfaceFold)
-    this.surface = new SessionSurface(this.#surface)
-    this.inheritedEventCount = inherited
-    this.#admitAll(seed ?? [])
-    this.firstLiveSeq = SessionSeq(this.#events.length)
-    this.#markEndOfSeed(seed !== null)
+    this.surface = new SessionSurface(() => this.#readable().#surface)
+    const log = this.#log
+    this.#view = {
+      get length() {
+        return log.length
+      },
+      nodes: this.#surface.nodes,
+      eventAt: log.at,
+      fold: fold => this.#folds.state(fold),
+    }
+    // Not `forEach`, which would step over a hole.
+    for (let index = 0; index < (events?.length ?? 0); index += 1) atIndex(index, () => this.#admit(events?.[index]))
+    if (opening.repair === true && !readOnly) {
+      for (const closer of repair(this.#folds.state(turnsFold), this.#last)) this.#admit(closer)
+    }
+    this.firstLiveSeq = SessionSeq(log.length)
+    if (opening.isFork === true) this.#mark({ inherited: true })
+    else if (events !== null && !readOnly && this.#folds.state(seedFold).endSeed !== log.length - 1) this.#mark({})
+    this.inheritedEventCount = this.#checkedCut(opening)
   }
 
   /**
    * A new session, optionally from a seed that is copied and frozen.
    *
-   * @throws {SessionError} `header`, `payload` for two folds of one key, or the error of the first event that is refused, with its `index`.
+   * @throws {SessionError} `header`, `registration`, or the error of the first event that is refused, with its `index`.
    */
   static create(options: CreateOptions): Session {
     const header = snapshotJson<SessionHeader>({
@@ -152,25 +228,37 @@ export class Session {
       id: options.id,
     })
     checkHeader(header)
+    const { inheritedEventCount } = options
     const seed = options.seed === undefined ? null : [...options.seed]
-    const inherited = inheritedCount(header, seed?.length ?? null, options.inheritedEventCount)
-    if (header.isSeeded && inherited !== seed?.length) {
-      throw new SessionError('header', `A new seeded session inherits its whole seed, not ${inherited} events of it`)
+    if (header.isSeeded && (seed === null || inheritedEventCount !== seed.length)) {
+      const inherits = `its whole seed, not ${inheritedEventCount ?? 'an unknown number of'} events of ${seed?.length ?? 'none'}`
+      throw new SessionError('header', `A new seeded session inherits ${inherits}`, { sessionId: header.id })
     }
-    const copies = seed?.map((event, index) => atIndex(index, () => snapshotJson(event))) ?? null
-    return new Session(header, options, copies, inherited)
+    const events = seed?.map((event, index) => atIndex(index, () => snapshotJson(event))) ?? null
+    return new Session(options, { header, events, isFork: header.isSeeded, inheritedEventCount })
   }
 
   /**
    * A session from a stored log. The session takes the events over: they are neither copied nor frozen.
    *
-   * @throws {SessionError} `header`, `payload` for two folds of one key, or the error of the first event that is refused, with its `index`.
+   * @throws {SessionError} `header`, `registration`, or the error of the first event that is refused, with its `index`.
    */
   static fromRestore(options: RestoreOptions): Session {
-    const { header, events } = options
-    checkHeader(header)
-    const inherited = inheritedCount(header, events.length, options.inheritedEventCount)
-    return new Session(Object.freeze(header), options, events, inherited)
+    checkHeader(options.header)
+    Object.freeze(options.header)
+    return new Session(options, options)
+  }
+
+  /**
+   * A session from a keyframe and the events after it: in all it tells and refuses the session of the whole log, with
+   * fewer events resident.
+   *
+   * @throws {SessionError} `keyframe` when it cannot be used: then restore the whole log. Otherwise as `fromRestore`.
+   */
+  static fromKeyframe(options: KeyframeOptions): Session {
+    checkHeader(options.header)
+    Object.freeze(options.header)
+    return new Session(options, { ...options, from: options })
   }
 
   get id(): SessionId {
@@ -179,12 +267,17 @@ export class Session {
 
   /** Number of events; the seq the next one gets. */
   get length(): number {
-    return this.#events.length
+    return this.#log.length
+  }
+
+  /** Seq, type and time of the last event, resident or not; null in an empty log. */
+  get last(): LastEvent | null {
+    return this.#last
   }
 
   /** The messages the model would read now: an immutable sequence, O(1) to get. */
   get messages(): MessageSequence {
-    return this.#folds.state(messagesFold)
+    return this.#readable().#folds.state(messagesFold)
   }
 
   /** The messages the model would read now, as a new array of shared frozen messages. */
@@ -192,27 +285,30 @@ export class Session {
     return this.messages.toArray()
   }
 
-  /** The state of a fold of this session. @throws {SessionError} `payload` when it is not registered. */
+  /** The state of a fold of this session. @throws {SessionError} `registration` when it is not registered. */
   fold<State>(fold: Fold<State>): State {
     return this.#folds.state(fold)
   }
 
   /** The event at `seq` when it is resident: surface events and the tail always are. */
   eventAt(seq: number): SessionEvent | undefined {
-    return this.#events[seq]
+    return this.#log.at(seq)
   }
 
   /**
-   * All events as a frozen array that never grows.
+   * Events as a frozen array that never grows.
    *
    * @deprecated Copies the log; read ranges with `readEvents` of an open session, or ask `eventAt`.
+   * @throws {SessionError} `not-resident` when some of them are not in memory.
    */
-  snapshotEvents(from = 0, to: number = this.#events.length): readonly SessionEvent[] {
-    if (from === 0 && to === this.#events.length) {
-      this.#snapshot ??= Object.freeze([...this.#events])
-      return this.#snapshot
+  snapshotEvents(from = 0, to: number = this.length): readonly SessionEvent[] {
+    if (from < this.#log.base) {
+      const message = `Events before ${this.#log.base} of session ${this.id} are not resident; read them with readEvents`
+      throw new SessionError('not-resident', message, { sessionId: this.id, seq: from, expected: this.#log.base })
     }
-    return Object.freeze(this.#events.slice(from, to))
+    if (from > 0 || to < this.length) return Object.freeze(this.#log.slice(from, to))
+    this.#snapshot ??= Object.freeze(this.#log.slice(from, to))
+    return this.#snapshot
   }
 
   /** Calls `listener` after each committed event; returns its remover. */
@@ -226,6 +322,37 @@ export class Session {
     }
   }
 
+  /** Makes an event type known from now on. @throws {SessionError} `registration` when the type is taken. */
+  registerEventType(definition: EventDefinition): void {
+    this.#extensions.define(definition)
+  }
+
+  /**
+   * Interprets the events of a projecting type from now on; returns its remover. Once an interpreter that was used is
+   * removed, the session can neither be read through its surface nor appended to (SPEC M3).
+   *
+   * @throws {SessionError} `registration` for a second interpreter of a type, or one of a type that does not project.
+   */
+  registerMessageProjection(projection: MessageProjection): () => void {
+    return this.#extensions.register(projection)
+  }
+
+  /**
+   * Keeps a rule from now on; returns its remover. The events so far must keep it as well.
+   *
+   * @throws {SessionError} `invariant` with the event that breaks it; `not-resident` when that cannot be told.
+   */
+  registerInvariant(invariant: Invariant): () => void {
+    const replay = this.replay(this.snapshotEvents(), { invariants: [invariant] })
+    for (const fold of foldsOf([invariant])) {
+      if (!this.#folds.has(fold)) this.#folds.register(fold, replay.fold(fold))
+    }
+    this.#invariants = [...this.#invariants, invariant]
+    return () => {
+      this.#invariants = this.#invariants.filter(each => each !== invariant)
+    }
+  }
+
   /**
    * Adds one event and returns it, deep-frozen. `data` is snapshotted: later changes to it are not seen.
    *
@@ -235,42 +362,177 @@ export class Session {
     type: Type,
     data: EventData[Type],
     ...rest: IntentArguments<Type>
-  ): EventOf<Type> {
-    const seq = SessionSeq(this.#events.length)
-    const placement = admitIntent(type, rest[0], seq)
+  ): EventOf<Type>
+  append<Data>(
+    type: EventDefinition<Data>,
+    data: Data,
+    intent?: { readonly ignorable?: true | undefined },
+  ): LogOnlyEvent<string, Data>
+  append(named: string | EventDefinition, data: unknown, intent?: unknown): unknown {
+    const type = typeof named === 'string' ? named : this.#typeOf(named)
+    const seq = SessionSeq(this.length)
+    if (this.#readOnly) throw refusal('read-only', { type, seq }, 'was appended to a session that only follows its log')
+    const placement = admitIntent(type, intent, seq, this.#extensions)
     const snapshot = snapshotOf(data, type, seq, 'data')
-    if (this.#publishing) {
-      throw refusal('reentrant', { type, seq }, 'was appended from inside a listener of the same session')
+    if (this.#busy) {
+      throw refusal('reentrant', { type, seq }, 'was appended while the same session was committing another event')
     }
+    this.#extensions.checkInterpreters()
     const time = this.#now(type)
     // Getters and the clock may have appended meanwhile: the seq is taken last.
-    const event = candidate(type, SessionSeq(this.#events.length), time, snapshot, placement)
-    const surfaceChange = planAdmission(event, this.#surface, this.#eventAt)
-    this.#commit({ event, surfaceChange })
-    return event as unknown as EventOf<Type>
+    const event = candidate(type, SessionSeq(this.length), time, snapshot, placement)
+    this.#busy = true
+    try {
+      this.#commit(this.#plan(event))
+    } finally {
+      this.#busy = false
+    }
+    return event
+  }
+
+  /**
+   * Takes over an event that the log's writer committed; for read-only sessions.
+   *
+   * @throws {SessionError} `read-only` when this session is the writer; otherwise as restoring it would.
+   */
+  follow(event: SessionEvent): void {
+    if (!this.#readOnly) throw refusal('read-only', event, 'was given to a session that writes its own log')
+    if (this.#busy)
+      throw refusal('reentrant', event, 'was followed while the same session was committing another event')
+    this.#admit(event)
+  }
+
+  /**
+   * A child session `id` that inherits the events up to `boundary` (inclusive; all of them unless said otherwise). It
+   * reads as this one did then, message ids included; what was pending in its inbox is cancelled (SPEC R7, R8).
+   *
+   * @throws {SessionError} `invalid-boundary`, `open-turn`; `not-resident` when the prefix is not in memory.
+   */
+  fork({ id, boundary }: { readonly id: string; readonly boundary?: number }): Session {
+    const { length } = this
+    if (boundary !== undefined && !(isSafeNonNegativeInteger(boundary) && boundary < length)) {
+      const message = `Expected a seq below ${length} to fork session ${this.id} at; found ${String(boundary)}`
+      throw new SessionError('invalid-boundary', message, { sessionId: this.id })
+    }
+    const count = boundary === undefined ? length : boundary + 1
+    const seed = this.snapshotEvents(0, count)
+    const { openTurn } = count === length ? this.#folds.state(turnsFold) : foldTurns(seed)
+    if (openTurn !== null) {
+      const message = `Seq ${count - 1} of session ${this.id} is inside turn ${openTurn}; fork after its end`
+      throw new SessionError('open-turn', message, { sessionId: this.id, seq: count - 1 })
+    }
+    const header = childHeader(this.header)
+    const child = Session.create({
+      ...this.#options,
+      ...this.#extensions.options,
+      id,
+      header,
+      seed,
+      inheritedEventCount: count,
+    })
+    for (const splice of planCancellation(child.fold(inboxFold))) child.append('agent/inbox/spliced', splice)
+    return child
+  }
+
+  /**
+   * A read-only session of the first events of this log, with the same extensions and folds: what was, as it was.
+   *
+   * @throws {SessionError} of the first event that is refused.
+   */
+  replay(events: readonly SessionEvent[], more: Pick<SessionOptions, 'invariants'> = {}): Session {
+    const { now, folds = [] } = this.#options
+    const options = { now, folds, ...this.#extensions.options, ...more }
+    return new Session(options, { header: this.header, events, readOnly: true, isPrefix: true })
+  }
+
+  /**
+   * The request that was, or would have been, sent when the next event had the seq `seq`; null when no header was logged
+   * by then. For an event that settles a model call that is the request it answers.
+   *
+   * @throws {SessionError} `not-resident` when the events before it are not in memory: then `replay` them.
+   */
+  requestAt(seq: number): LoggedRequest | null {
+    return requestOf(this.replay(this.snapshotEvents(0, seq)))
+  }
+
+  /** Everything derived, as JSON, to open the session from later (SPEC K1). */
+  keyframe(): Keyframe {
+    this.#extensions.checkInterpreters()
+    const { id, length } = this
+    return {
+      version: 1,
+      sessionId: id,
+      seq: length,
+      last: this.#last && lastEventOf(this.#last),
+      extensions: this.#extensions.toJSON(),
+      folds: this.#folds.toJSON(),
+    }
+  }
+
+  /**
+   * Folds the whole log again, keeping the invariants of this session over all of it, and names the first difference;
+   * null when there is none.
+   *
+   * @throws {SessionError} of the first event that breaks a rule.
+   */
+  verify(events: readonly SessionEvent[]): SessionDifference | null {
+    const replay = this.replay(events, { invariants: this.#invariants }).keyframe()
+    const { seq, last, folds } = this.keyframe()
+    const own: FoldStates = { ...folds, log: { version: 1, state: { seq, last } } }
+    const whole: FoldStates = { ...replay.folds, log: { version: 1, state: { seq: replay.seq, last: replay.last } } }
+    for (const [fold, { state }] of Object.entries(whole)) {
+      const difference = jsonDifference(state, own[fold]?.state)
+      if (difference !== null) return { fold, ...difference }
+    }
+    return null
+  }
+
+  /** Itself, when its surface may be read. */
+  #readable(): this {
+    this.#extensions.checkInterpreters()
+    return this
+  }
+
+  /** The type of a token, which must be the registered one. */
+  #typeOf(definition: EventDefinition): string {
+    const { type } = definition
+    if (this.#extensions.definition(type) === definition) return type
+    throw refusal('unknown-type', { type, seq: this.length }, 'is not registered on this session')
   }
 
   /** The time for a new event: what a restore would refuse is refused here. */
   #now(type: string): number {
     const time = this.#options.now()
     if (!Number.isSafeInteger(time)) {
-      throw refusal(
-        'envelope',
-        { type, seq: this.#events.length },
-        `got ${String(time)} from the clock, not a safe integer`,
-      )
+      throw refusal('envelope', { type, seq: this.length }, `got ${String(time)} from the clock, not a safe integer`)
     }
     return time
   }
 
+  /** Decides about an event; throws when it may not be the next one. Changes nothing. */
+  #plan(event: SessionEvent): Committed {
+    const surfaceChange = planAdmission(event, this.#surface, this.#log.at, this.#extensions)
+    const committed = { event, surfaceChange }
+    for (const invariant of this.#invariants) {
+      const found = invariant.problem(committed, this.#view)
+      if (found !== null) throw refusal('invariant', event, `breaks the invariant ${invariant.key}: ${found}`)
+    }
+    return committed
+  }
+
   #commit(committed: Committed): void {
-    this.#events.push(committed.event)
+    const { event, surfaceChange } = committed
+    const { kind } = surfaceChange
+    if (kind === 'replace' && this.#log.base > 0) {
+      this.#log.release(this.#surface.nodes.slice(surfaceChange.from, surfaceChange.to + 1))
+    }
+    this.#log.push(event)
+    this.#last = event
     this.#snapshot = null
+    if (kind === 'none' || kind === 'project') this.#extensions.committed(event, kind === 'project')
     this.#folds.evolve(committed)
     if (this.#listeners.length === 0) return
-    this.#publishing = true
     for (const listener of [...this.#listeners]) this.#notify(listener, committed)
-    this.#publishing = false
   }
 
   /** A listener's failure is its own: it is reported and changes nothing. */
@@ -290,32 +552,41 @@ export class Session {
     }
   }
 
-  #admitAll(events: readonly unknown[]): void {
-    // Not `forEach`, which would step over a hole.
-    for (let index = 0; index < events.length; index += 1) {
-      atIndex(index, () => {
-        const event = events[index]
-        checkEnvelope(event, index)
-        const surfaceChange = planAdmission(event, this.#surface, this.#eventAt)
-        this.#commit({ event, surfaceChange })
-      })
+  /** Takes in an event that comes from outside or that this session makes for itself. */
+  #admit(event: unknown): void {
+    checkEnvelope(event, this.length, this.#extensions.knows)
+    this.#busy = true
+    try {
+      this.#commit(this.#plan(event))
+    } finally {
+      this.#busy = false
     }
   }
 
-  /** Marks where the constructor's events end and live ones begin (SPEC R6). */
-  #markEndOfSeed(seeded: boolean): void {
-    const cut = this.#events[this.inheritedEventCount]
-    const inherits = this.header.isSeeded && !(cut?.type === 'session/end-seed' && cut.data.inherited === true)
-    if (inherits) this.#mark({ inherited: true })
-    else if (seeded && this.#events.at(-1)?.type !== 'session/end-seed') this.#mark({})
+  #mark(data: EventData['session/end-seed']): void {
+    const time = this.#now('session/end-seed')
+    this.#admit(candidate('session/end-seed', SessionSeq(this.length), time, Object.freeze(data), {}))
   }
 
-  #mark(data: EventData['session/end-seed']): void {
-    const seq = SessionSeq(this.#events.length)
-    const event = candidate('session/end-seed', seq, this.#now('session/end-seed'), Object.freeze(data), {})
-    this.#commit({ event, surfaceChange: { kind: 'none' } })
+  /** The inherited cut, which header, log and caller must agree about (SPEC L11). */
+  #checkedCut({ inheritedEventCount: told, isPrefix = false }: Opening): number {
+    const { isSeeded, id } = this.header
+    const { inherited } = this.#folds.state(seedFold)
+    const fail = (what: string): never => {
+      throw new SessionError('header', `Session ${id} ${what}`, { sessionId: id })
+    }
+    if (isSeeded && inherited === null) {
+      return isPrefix ? this.length : fail('is seeded, but no session/end-seed of its log says where that ends')
+    }
+    if (!isSeeded && inherited !== null) fail(`is not seeded, but seq ${inherited} says it inherits events`)
+    const cut = inherited ?? 0
+    if (told !== undefined && told !== cut) fail(`inherits ${cut} events, not ${told}`)
+    return cut
   }
 }
+
+const foldsOf = (invariants: readonly Invariant[]): readonly Fold<unknown>[] =>
+  invariants.flatMap(({ folds = [] }) => folds)
 
 type Thenable = { then(resolved: undefined, rejected: (error: unknown) => void): unknown }
 
@@ -323,11 +594,13 @@ const isThenable = (value: unknown): value is Thenable =>
   typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function'
 
 function candidate(type: string, seq: SessionSeq, time: number, data: unknown, placement: Placement): SessionEvent {
-  const { surfaceOp, sourceEventSeqs } = placement
+  const { surfaceOp, sourceEventSeqs, ignorable } = placement
   const event =
     surfaceOp === undefined
       ? sourceEventSeqs === undefined
-        ? { type, seq, time, data }
+        ? ignorable === undefined
+          ? { type, seq, time, data }
+          : { type, seq, time, data, ignorable }
         : { type, seq, time, data, sourceEventSeqs }
       : sourceEventSeqs === undefined
         ? { type, seq, time, data, surfaceOp }
@@ -345,13 +618,4 @@ function atIndex<Result>(index: number, admit: () => Result): Result {
     const facts = { index, seq, eventType, path, expected, actual }
     throw new SessionError(code, `Invalid event at index ${index}: ${error.message}`, facts, { cause: error })
   }
-}
-
-function inheritedCount(header: SessionHeader, events: number | null, count: number | undefined): number {
-  if (!header.isSeeded && (count === undefined || count === 0)) return 0
-  if (header.isSeeded && isSafeNonNegativeInteger(count) && events !== null && count <= events) return count
-  const expected = header.isSeeded ? `at most the ${events ?? 'missing'} seeded` : 'no'
-  throw new SessionError('header', `Session ${header.id} inherits ${expected} events; found ${count}`, {
-    sessionId: header.id,
-  })
 }

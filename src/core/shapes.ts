@@ -100,16 +100,16 @@ function messageProblem(message: unknown, role: string, sourceKind?: string, sou
 }
 
 /** Blocks the library itself reads must have their texts; unknown block types pass. */
-function blocksProblem(content: unknown): Problem {
+function blocksProblem(content: unknown, isInner = false): Problem {
   if (!Array.isArray(content)) return ['', 'an array of blocks']
   for (let index = 0; index < content.length; index += 1) {
-    const problem = blockProblem(content[index])
+    const problem = blockProblem(content[index], isInner)
     if (problem !== null) return within(`[${index}]`, problem)
   }
   return null
 }
 
-function blockProblem(block: unknown): Problem {
+function blockProblem(block: unknown, isInner: boolean): Problem {
   if (!isRecord(block)) return ['', 'an object']
   switch (block['type']) {
     case 'text':
@@ -117,6 +117,12 @@ function blockProblem(block: unknown): Problem {
       return string('.text', block['text'])
     case 'tool-call':
       return text('.id', block['id']) ?? string('.name', block['name']) ?? string('.arguments', block['arguments'])
+    case 'tool-result':
+      // What is inside one inside another is nobody's to read, and may nest as deep as it likes.
+      return (
+        text('.toolCallId', block['toolCallId']) ??
+        (isInner ? null : within('.content', blocksProblem(block['content'], true)))
+      )
     default:
       return text('.type', block['type'])
   }
@@ -134,7 +140,7 @@ function resultProblem({ message, error }: Shape): Problem {
   if (error !== undefined && block['isError'] !== true) {
     return [`${at}.isError`, 'true, because the payload carries an error']
   }
-  return within(`${at}.content`, blocksProblem(block['content']))
+  return null
 }
 
 const HEADER_REASONS: readonly unknown[] = ['initial', 'resume', 'change', 'series']

@@ -1,9 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { textBlock, toolCall } from './builders.ts'
-import type { StreamChunk, StreamRecord } from './events.ts'
+import type { StreamChunk } from './events.ts'
 import type { JsonValue } from './json.ts'
-import { type Assembled, assembleStream, packStream, StreamAssembler, type TimedChunk } from './stream.ts'
+import { type Assembled, assembleStream, StreamAssembler } from './stream.ts'
+import { expandStream, packStream } from './stream-records.ts'
 
 const text = (part: string, index = 0): StreamChunk => ({ type: 'text-delta', index, text: part })
 const thought = (part: string, index = 0): StreamChunk => ({ type: 'reasoning-delta', index, text: part })
@@ -21,136 +22,6 @@ const finish = (kind: 'stop' | 'tool-calls' | 'max-tokens' = 'stop', replayState
   ...(replayState === undefined ? {} : { replayState }),
 })
 const usage: StreamChunk = { type: 'usage', usage: { inputTokens: 3, outputTokens: 4 } }
-const at = (...timed: readonly (readonly [number, StreamChunk])[]): TimedChunk[] =>
-  timed.map(([time, chunk]) => ({ time, chunk }))
-
-/** The chunks a list of records stands for: what a reader makes of them, written from the format. */
-function unpack(records: readonly StreamRecord[]): TimedChunk[] {
-  return records.flatMap((record): TimedChunk[] => {
-    if (record.type === 'chunk') return [{ time: record.time, chunk: record.chunk }]
-    const { index, time0, dt } = record
-    const parts = record.type === 'tool-call-chunks' ? record.args : record.texts
-    let time = time0
-    return parts.map((part, member): TimedChunk => {
-      if (member > 0) time += dt[member - 1] as number
-      if (record.type === 'text-chunks') return { time, chunk: text(part, index) }
-      if (record.type === 'reasoning-chunks') return { time, chunk: thought(part, index) }
-      return { time, chunk: args(part, record.id, record.name, index) }
-    })
-  })
-}
-
-describe('packing', () => {
-  it('[L13, case 86] keeps runs of deltas in columns, each boundary apart, and the rest as it came', () => {
-    const chunks = at(
-      [1000, text('hel')],
-      [1006, text('lo')],
-      [1008, args('{', 'c1', 'read')],
-      [1011, args('}', 'c1', 'read')],
-      [1020, finish('tool-calls')],
-    )
-    const records = packStream(chunks)
-    expect(records).toEqual([
-      { type: 'text-chunks', time0: 1000, index: 0, dt: [6], texts: ['hel', 'lo'] },
-      { type: 'tool-call-chunks', time0: 1008, index: 1, dt: [3], id: 'c1', name: 'read', args: ['{', '}'] },
-      { type: 'chunk', time: 1020, chunk: finish('tool-calls') },
-    ])
-    expect(unpack(records)).toEqual(chunks)
-  })
-
-  it('[L13] has exactly the keys of each record', () => {
-    const records = packStream(
-      at([1, text('a')], [2, thought('b')], [3, args('c')], [4, args('d', 'c1', 'n')], [5, usage]),
-    )
-    expect(records.map(record => Object.keys(record).sort())).toEqual([
-      ['dt', 'index', 'texts', 'time0', 'type'],
-      ['dt', 'index', 'texts', 'time0', 'type'],
-      ['args', 'dt', 'id', 'index', 'time0', 'type'],
-      ['args', 'dt', 'id', 'index', 'name', 'time0', 'type'],
-      ['chunk', 'time', 'type'],
-    ])
-  })
-
-  it('[L13] has no smallest run: one delta is a run of one', () => {
-    expect(packStream(at([5, thought('hm')]))).toEqual([
-      { type: 'reasoning-chunks', time0: 5, index: 0, dt: [], texts: ['hm'] },
-    ])
-    expect(packStream([])).toEqual([])
-  })
-
-  it('[L13] never joins texts, and keeps empty ones', () => {
-    expect(packStream(at([1, text('')], [1, text('a')], [1, text('')]))).toMatchObject([
-      { dt: [0, 0], texts: ['', 'a', ''] },
-    ])
-  })
-
-  it.each<[string, readonly [StreamChunk, StreamChunk]]>([
-    ['another kind', [thought('a'), text('b')]],
-    ['another index', [text('a', 0), text('b', 1)]],
-    ['another call', [args('a', 'c1'), args('b', 'c2')]],
-    ['a name after none', [args('a', 'c1'), args('b', 'c1', 'read')]],
-    ['no name after one', [args('a', 'c1', 'read'), args('b', 'c1')]],
-    ['another name', [args('a', 'c1', 'read'), args('b', 'c1', 'write')]],
-  ])('[L13, case 87] starts a new run for %s', (_name, [first, second]) => {
-    const chunks = at([1, first], [2, second])
-    expect(packStream(chunks)).toHaveLength(2)
-    expect(unpack(packStream(chunks))).toEqual(chunks)
-  })
-
-  it.each([
-    ['too far', -Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER],
-    ['no integer', 1, 2.5],
-  ])('[L13, case 87] starts a new run when the gap is %s', (_name, first, second) => {
-    const chunks = at([first, text('a')], [second, text('b')])
-    expect(packStream(chunks)).toHaveLength(2)
-    expect(unpack(packStream(chunks))).toEqual(chunks)
-  })
-
-  it('[L13] keeps gaps of a clock that stepped back', () => {
-    expect(packStream(at([10, text('a')], [7, text('b')], [12, text('c')]))).toMatchObject([{ time0: 10, dt: [-3, 5] }])
-  })
-
-  it('[L13] ends a run at anything that is no delta of it', () => {
-    for (const between of [start(1, 'text'), usage, finish(), args('x')]) {
-      expect(packStream(at([1, text('a')], [2, between], [3, text('b')]))).toHaveLength(3)
-    }
-  })
-
-  it('[L13] keeps a tool-call delta without id, or with an empty name, as it came', () => {
-    const chunks = at([1, args('a', '')], [2, args('b', '')], [3, args('c', 'c1', '')], [4, args('d', 'c1', '')])
-    expect(packStream(chunks).map(record => record.type)).toEqual(['chunk', 'chunk', 'chunk', 'chunk'])
-    expect(unpack(packStream(chunks))).toEqual(chunks)
-  })
-
-  it('[L13] unpacked is what was packed, for any stream', () => {
-    const index = fc.nat({ max: 1 })
-    const part = fc.constantFrom('', 'a', 'b')
-    const chunk = fc.oneof(
-      fc.tuple(part, index).map(([part, index]) => text(part, index)),
-      fc.tuple(part, index).map(([part, index]) => thought(part, index)),
-      fc
-        .tuple(part, fc.constantFrom('', 'c1', 'c2'), fc.constantFrom(undefined, '', 'n', 'm'), index)
-        .map(all => args(...all)),
-      fc.constantFrom(usage, finish(), start(0, 'text')),
-    )
-    // No clock says −0, and no log could hold it.
-    const anyTime = fc.oneof(fc.integer({ min: 0, max: 20 }), fc.maxSafeInteger(), fc.double({ noNaN: true }))
-    const time = anyTime.filter(each => !Object.is(each, -0))
-    fc.assert(
-      fc.property(fc.array(fc.record({ time, chunk }), { maxLength: 30 }), chunks => {
-        const records = packStream(chunks)
-        expect(unpack(records)).toEqual(chunks)
-        for (const record of records) {
-          if (record.type === 'chunk') continue
-          const members = record.type === 'tool-call-chunks' ? record.args : record.texts
-          expect(members.length).toBe(record.dt.length + 1)
-          expect(record.dt.every(Number.isSafeInteger)).toBe(true)
-        }
-      }),
-      { numRuns: 300 },
-    )
-  })
-})
 
 describe('assembling', () => {
   const blocksOf = (...chunks: readonly StreamChunk[]): Assembled['blocks'] => assembleStream(chunks).blocks
@@ -204,9 +75,9 @@ describe('assembling', () => {
     expect(assembleStream([text('a')])).toEqual({ blocks: [textBlock('a')], finish: { kind: 'stop' } })
     const assembler = new StreamAssembler()
     assembler.push(text('a'))
-    expect(assembler.finished).toBe(false)
+    expect(assembler.finish).toBeNull()
     assembler.push(finish('tool-calls'))
-    expect(assembler.finished).toBe(true)
+    expect(assembler.finish?.kind).toBe('tool-calls')
     expect(assembler.assemble().finish).toEqual({ kind: 'tool-calls' })
   })
 
@@ -222,6 +93,11 @@ describe('assembling', () => {
     expect(blocksOf(...chunks.slice(0, 3), finish('stop'))).toHaveLength(3)
   })
 
+  it('[L14, case 93] refuses a block that was never closed even where calls are dropped', () => {
+    expect(() => assembleStream([start(0, 'audio'), args('{'), finish('max-tokens')])).toThrow('never closed')
+    expect(blocksOf(args('{', '', 'read'), finish('max-tokens'))).toEqual([])
+  })
+
   it('[L14] gives the same answer however text deltas are cut', () => {
     fc.assert(
       fc.property(fc.string(), fc.array(fc.nat()), (whole, cuts) => {
@@ -235,7 +111,7 @@ describe('assembling', () => {
   it('[L14] what was packed assembles to the same', () => {
     const chunks = [thought('hm'), text('a', 1), text('b', 1), args('{}', 'c1', 'read', 2), usage, finish()]
     const timed = chunks.map((chunk, time) => ({ time, chunk }))
-    expect(assembleStream(unpack(packStream(timed)).map(({ chunk }) => chunk))).toEqual(assembleStream(chunks))
+    expect(assembleStream(expandStream(packStream(timed)).map(({ chunk }) => chunk))).toEqual(assembleStream(chunks))
   })
 })
 
@@ -261,6 +137,12 @@ describe('what a provider wants back', () => {
   it('[L14] is dropped whole when its entries do not match the blocks', () => {
     expect(replayOf({ id: 'r', blocks: ['text'] }, {}, text('a', 0), text('b', 1))).toBeUndefined()
     expect(replayOf({ id: 'r', blocks: ['a', 'b', 'c'] }, {}, text('a', 0), text('b', 1))).toBeUndefined()
+    // All blocks that were seen count, also those that are dropped.
+    expect(replayOf({ id: 'r', blocks: ['text'] }, {}, text('a', 0), args('{', 'c', 'n', 1))).toBeUndefined()
+    expect(replayOf({ id: 'r', blocks: ['text', 'start'] }, {}, text('a', 0), start(1, 'reasoning'))).toEqual({
+      id: 'r',
+      blocks: ['text', 'start'],
+    })
   })
 
   it('[L14] is kept as it is without entries', () => {
@@ -310,6 +192,25 @@ describe('the prefix of a cancelled stream', () => {
     expect(prefixOf({ type: 'block-end', index: 0, block: toolCall('c1') })).toEqual([])
     expect(prefixOf(text(' \n'), thought('\t', 1), start(2, 'audio'))).toEqual([])
     expect(prefixOf()).toEqual([])
+  })
+
+  it('[L14] has open and closed blocks in first-seen order, without whole calls and other kinds', () => {
+    const video = { type: 'video', data: 'x' } as never
+    expect(
+      prefixOf(
+        start(3, 'reasoning'),
+        text('open', 1),
+        start(5, 'video'),
+        text('inside', 5),
+        thought('hm', 3),
+        { type: 'block-end', index: 3, block: { type: 'reasoning', text: 'thought through' } },
+        { type: 'block-end', index: 0, block: toolCall('c1') },
+        { type: 'block-end', index: 2, block: textBlock(' ') },
+        { type: 'block-end', index: 4, block: video },
+        usage,
+        finish(),
+      ),
+    ).toEqual([{ type: 'reasoning', text: 'thought through' }, textBlock('open')])
   })
 
   it('[L14] leaves usage to be read', () => {

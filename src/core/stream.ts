@@ -1,91 +1,8 @@
-/**
- * A model's answer as it arrived: packing chunks into records for the log, and assembling chunks into blocks
- * (SPEC L13, L14).
- */
+/** A model's answer put together: chunks into blocks, whole or up to where it was cancelled (SPEC L14, A7). */
 import { SessionError } from './errors.ts'
-import type { ContentBlock, FinishReason, StreamChunk, StreamRecord, Usage } from './events.ts'
+import type { ContentBlock, FinishReason, StreamChunk, Usage } from './events.ts'
 import { CallId } from './ids.ts'
 import type { JsonValue } from './json.ts'
-
-/** A chunk and when it arrived, epoch ms. */
-export type TimedChunk = { readonly time: number; readonly chunk: StreamChunk }
-
-type OpenRun = {
-  type: string
-  time0: number
-  index: number
-  dt: number[]
-  id?: string
-  name?: string
-  parts: string[]
-  last: number
-}
-
-/** Chunks as log records: deltas of one block in columns, every delta boundary kept, everything else as it came. */
-export function packStream(chunks: readonly TimedChunk[]): StreamRecord[] {
-  const records: StreamRecord[] = []
-  let run: OpenRun | null = null
-  const close = () => {
-    if (run !== null) records.push(recordOf(run))
-    run = null
-  }
-  for (const timed of chunks) {
-    const { time, chunk } = timed
-    const delta = asDelta(chunk)
-    if (delta === null) {
-      close()
-      records.push({ type: 'chunk', time, chunk })
-    } else if (run !== null && joins(run, delta, time)) {
-      const open: OpenRun = run
-      open.dt.push(time - open.last)
-      open.parts.push(delta.part)
-      open.last = time
-    } else {
-      close()
-      const { part, ...rest } = delta
-      run = { ...rest, time0: time, dt: [], parts: [part], last: time }
-    }
-  }
-  close()
-  return records
-}
-
-type Delta = { type: string; index: number; part: string; id?: string; name?: string }
-
-function asDelta(chunk: StreamChunk): Delta | null {
-  switch (chunk.type) {
-    case 'text-delta':
-      return { type: 'text-chunks', index: chunk.index, part: chunk.text }
-    case 'reasoning-delta':
-      return { type: 'reasoning-chunks', index: chunk.index, part: chunk.text }
-    case 'tool-call-delta': {
-      const { index, id, name, argumentsDelta } = chunk
-      if (id === '' || name === '') return null
-      return { type: 'tool-call-chunks', index, part: argumentsDelta, id, ...(name === undefined ? {} : { name }) }
-    }
-    default:
-      return null
-  }
-}
-
-function joins(run: OpenRun, delta: Delta, time: number): boolean {
-  const gap = time - run.last
-  return (
-    run.type === delta.type &&
-    run.index === delta.index &&
-    run.id === delta.id &&
-    run.name === delta.name &&
-    Number.isSafeInteger(gap) &&
-    run.last + gap === time
-  )
-}
-
-function recordOf({ type, time0, index, dt, id, name, parts }: OpenRun): StreamRecord {
-  if (type !== 'tool-call-chunks') {
-    return { type: type as 'text-chunks' | 'reasoning-chunks', time0, index, dt, texts: parts }
-  }
-  return { type, time0, index, dt, id: id as string, ...(name === undefined ? {} : { name }), args: parts }
-}
 
 /** What a stream amounts to. */
 export type Assembled = {
@@ -133,9 +50,9 @@ export class StreamAssembler {
     }
   }
 
-  /** True once a finish chunk has arrived. */
-  get finished(): boolean {
-    return this.#finish !== null
+  /** How the stream finished; null until it did. */
+  get finish(): FinishReason | null {
+    return this.#finish
   }
 
   get usage(): Usage | undefined {

@@ -47,6 +47,14 @@ const expectRefusal = (code: SessionErrorCode, drafts: readonly Draft[], message
   if (message !== undefined) expect(plan).toThrow(message)
   expect(surface).toEqual(before)
 }
+const messageOf = (act: () => unknown): string => {
+  try {
+    act()
+  } catch (error) {
+    return (error as Error).message
+  }
+  return ''
+}
 const choices = fc.array(fc.nat({ max: 1 << 16 }), { maxLength: 120 })
 
 describe('which events stand on the surface', () => {
@@ -83,6 +91,11 @@ describe('which events stand on the surface', () => {
       }
     },
   )
+
+  it('[S1] names the field a log-only event may not carry', () => {
+    expectRefusal('surface-op', [said('hi'), { ...turnStart(1), surfaceOp: 'append' }], /\bsurfaceOp\b/)
+    expectRefusal('surface-op', [said('hi'), citing(turnStart(1), [0])], /\bsourceEventSeqs\b/)
+  })
 
   it('[S1, case 19] leaves an unknown ignorable event alone, whatever its surface fields hold', () => {
     const opaque = { type: 'other/thing', data: 1, ignorable: true, surfaceOp: { any: 1 }, sourceEventSeqs: 'x' }
@@ -130,6 +143,11 @@ describe('the shape of a replacement', () => {
     ['an unsafe integer', { op: 'replace', startSeq: 0, endSeq: 2 ** 53 }],
   ])('[S2, case 15] refuses %s', (_name, surfaceOp) => {
     expectRefusal('surface-op', [said('a'), replace(surfaceOp)], /invalid replace/)
+  })
+
+  it('[S2] names the keys it found instead', () => {
+    const old = replace({ op: 'replace', start: 0, end: 0 })
+    for (const key of [/\bop\b/, /\bstart\b/, /\bend\b/]) expectRefusal('surface-op', [said('a'), old], key)
   })
 
   it.each<[string, number, number]>([
@@ -239,6 +257,22 @@ describe('replacing a range', () => {
     expectRefusal('surface-coverage', [said('a'), said('b'), over(said('x'), 0, 1, [0])], /shadows 1 without/)
     const three = [said('a'), said('b'), said('c'), over(said('x'), 0, 2, [1])]
     expectRefusal('surface-coverage', three, /shadows 0, 2 without/)
+  })
+
+  it('[S6] counts what is missing, and names no more than fits in a line', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 60 }), missing => {
+        const texts = Array.from({ length: missing + 1 }, (_, index) => said(String(index)))
+        const events = log(...texts, over(said('x'), 0, missing, [missing]))
+        const message = messageOf(() => foldSurface(events))
+        const [, named = '', more = '0'] = /shadows ([\d, ]+?)(?: and (\d+) more)? without/.exec(message) ?? []
+        const seqs = named.split(', ').map(Number)
+        expect(seqs).toEqual(seqs.map((_, index) => index))
+        expect(seqs.length + Number(more)).toBe(missing)
+        expect(message).not.toMatch(/and 0 more/)
+        expect(message.length).toBeLessThan(140)
+      }),
+    )
   })
 
   it('[S6] refuses a range without sources', () => {
@@ -439,10 +473,18 @@ describe('folding a part of a log', () => {
     expect(() => foldSurface(broken)).toThrow(refusal('seq', 2 + gap))
   })
 
+  it('[L1] names the seq that should stand there', () => {
+    const part = logFrom(10, said('a'), said('b'), said('c'))
+    const broken = [...part.slice(0, 2), { ...(part[2] as SessionEvent), seq: SessionSeq(99) }]
+    expect(() => foldSurface(broken)).toThrow(/\b99\b.*\b12\b/)
+  })
+
   it('[S8] finds the head it started with through the lookup it was given', () => {
     const events = log(prompted('p'), said('a'), over(said('x'), 0, 1, [0, 1]))
     const start = foldSurface(events.slice(0, 2))
-    expect(() => foldSurface(events.slice(2), start, seq => events[seq])).toThrow(refusal('system-head', 2))
+    expect(() => foldSurface(events.slice(2), { start, eventAt: seq => events[seq] })).toThrow(
+      refusal('system-head', 2),
+    )
   })
 })
 
@@ -469,7 +511,7 @@ describe('laws', () => {
           const surfaceChange = planSurfaceChange(state, event, seq => events[seq])
           state = surfaceFold.evolve(state, { event, surfaceChange })
           if (index !== at % events.length) return
-          const context = { nodes: state.nodes, eventAt: (seq: number) => events[seq] }
+          const context = { nodes: state.nodes, projected: new Map(), eventAt: (seq: number) => events[seq] }
           state = surfaceFold.fromJSON(JSON.parse(JSON.stringify(surfaceFold.toJSON(state))) as never, context)
         })
         const { replacements: _, ...scratch } = foldSurface(events)
@@ -485,7 +527,7 @@ describe('laws', () => {
         const cut = at % (events.length + 1)
         const head = foldSurface(events.slice(0, cut))
         Object.freeze(head.nodes)
-        const tail = foldSurface(events.slice(cut), Object.freeze(head), seq => events[seq])
+        const tail = foldSurface(events.slice(cut), { start: Object.freeze(head), eventAt: seq => events[seq] })
         const whole = foldSurface(events)
         expect({ ...tail, replacements: [...head.replacements, ...tail.replacements] }).toEqual(whole)
       }),
@@ -524,11 +566,16 @@ describe('laws', () => {
   })
 
   it('[S5] applying a plan cuts out the range and nothing else', () => {
-    const state: SurfaceState = { nodes: [1, 2, 3, 4].map(SessionSeq), replaceGeneration: 0, contentGeneration: 4 }
+    const state: SurfaceState = {
+      nodes: [1, 2, 3, 4].map(SessionSeq),
+      projected: new Map(),
+      replaceGeneration: 0,
+      contentGeneration: 4,
+    }
     applySurfaceChange(state, { kind: 'replace', seq: SessionSeq(9), from: 1, to: 2 })
-    expect(state).toEqual({ nodes: [1, 9, 4], replaceGeneration: 1, contentGeneration: 5 })
+    expect(state).toEqual({ nodes: [1, 9, 4], projected: new Map(), replaceGeneration: 1, contentGeneration: 5 })
     applySurfaceChange(state, { kind: 'append', seq: SessionSeq(10) })
     applySurfaceChange(state, { kind: 'none' })
-    expect(state).toEqual({ nodes: [1, 9, 4, 10], replaceGeneration: 1, contentGeneration: 5 })
+    expect(state).toEqual({ nodes: [1, 9, 4, 10], projected: new Map(), replaceGeneration: 1, contentGeneration: 5 })
   })
 })

@@ -3,15 +3,24 @@
  * applied second (cannot fail), so a refused event leaves nothing to undo (SPEC S1–S9).
  */
 import { refusal } from './errors.ts'
-import type { EventOf, SessionEvent, SurfaceEvent, SurfaceOp } from './events.ts'
+import type { EventOf, Message, SessionEvent, SurfaceEvent, SurfaceOp } from './events.ts'
 import type { Committed, EventLookup, Fold, SurfaceChange } from './fold.ts'
 import { isSafeNonNegativeInteger, type SessionSeq } from './ids.ts'
-import { equalJson } from './json.ts'
-import { isKnownEventType, isSurfaceEventType } from './vocabulary.ts'
+import { equalJson, type JsonValue } from './json.ts'
+import {
+  type Interpreters,
+  type MessageProjection,
+  missingInterpreter,
+  type ProjectedSurface,
+  planProjection,
+} from './message-projection.ts'
+import { isCoreEventType, isKnownEventType, isProjectingEventType, isSurfaceEventType } from './vocabulary.ts'
 
 /** The folded surface. Only the fold that owns it changes it; everyone else reads. */
 export type SurfaceState = {
   readonly nodes: SessionSeq[]
+  /** Messages that stand for the own ones of nodes, because a projection changed them. */
+  readonly projected: Map<SessionSeq, Message>
   /** +1 for each replacement. */
   replaceGeneration: number
   /** +1 for each replacement and each message projection. */
@@ -38,15 +47,16 @@ export function isReplaceSurfaceEvent(
 const NO_CHANGE: SurfaceChange = Object.freeze({ kind: 'none' })
 
 /**
- * Checks the surface fields of one event by themselves (SPEC S1–S4).
+ * Checks the surface fields of one event by themselves (SPEC S1–S4). `knows` tells the types of this build; unknown
+ * ones that may be ignored hold what they like.
  *
  * @throws {SessionError} `surface-op`, `surface-sources`, `surface-range`.
  */
-export function checkSurfaceFields(event: SessionEvent): void {
+export function checkSurfaceFields(event: SessionEvent, knows: (type: string) => boolean = isKnownEventType): void {
   const { type, seq } = event
   const { surfaceOp, sourceEventSeqs, ignorable } = event as Partial<Record<string, unknown>>
   if (!isSurfaceEventType(type)) {
-    if (ignorable === true && !isKnownEventType(type)) return
+    if (ignorable === true && !knows(type)) return
     if (surfaceOp !== undefined || sourceEventSeqs !== undefined) {
       const field = surfaceOp !== undefined ? 'surfaceOp' : 'sourceEventSeqs'
       throw refusal('surface-op', event, `is not eligible for the surface but carries ${field}`)
@@ -103,16 +113,24 @@ function checkSources(event: SessionEvent, sources: unknown, seq: number): void 
  * Works out what `event` does to `surface`, or refuses it. Changes neither. The event's own fields must have passed
  * `checkSurfaceFields`; `eventAt` must know the events on the surface.
  *
- * @throws {SessionError} `surface-range`, `surface-coverage`, `tool-result-rewrite`, `system-head` (SPEC S5–S8).
+ * @throws {SessionError} `surface-range`, `surface-coverage`, `tool-result-rewrite`, `system-head` (SPEC S5–S8);
+ * `interpreter-missing`, `projection` (SPEC M2, M4).
  */
 export function planSurfaceChange(
-  surface: Readonly<{ nodes: readonly SessionSeq[] }>,
+  surface: ProjectedSurface,
   event: SessionEvent,
   eventAt: EventLookup,
+  interpreters: Interpreters = interpretersOf([]),
 ): SurfaceChange {
-  // Most events carry no marker at all.
-  if ((event as { surfaceOp?: unknown }).surfaceOp === undefined || !isSurfaceEvent(event)) return NO_CHANGE
-  if (event.surfaceOp === 'append') return { kind: 'append', seq: event.seq }
+  const { type, seq } = event
+  if (!isCoreEventType(type)) {
+    const interpreter = interpreters.get(type)
+    if (interpreter !== undefined) return planProjection(event, interpreter, surface, eventAt)
+    if (interpreters.needs(type)) throw missingInterpreter(type, seq)
+    return NO_CHANGE
+  }
+  if (!isSurfaceEvent(event)) return NO_CHANGE
+  if (event.surfaceOp === 'append') return { kind: 'append', seq }
 
   const { startSeq, endSeq } = event.surfaceOp
   const from = surface.nodes.lastIndexOf(startSeq)
@@ -126,7 +144,7 @@ export function planSurfaceChange(
   checkCoverage(event, shadowed)
   if (event.type === 'tool/result') checkToolResultRewrite(event, shadowed, eventAt)
   checkSystemHead(event, from, shadowed, eventAt)
-  return { kind: 'replace', seq: event.seq, from, to }
+  return { kind: 'replace', seq, from, to }
 }
 
 function checkCoverage(event: SurfaceEvent, shadowed: readonly SessionSeq[]): void {
@@ -172,34 +190,60 @@ function checkSystemHead(
   )
 }
 
+/** Interpreters for folding without a session. */
+export function interpretersOf(projections: readonly MessageProjection[]): Interpreters {
+  const get = (type: string) => projections.find(each => each.type === type)
+  return { get, needs: isProjectingEventType }
+}
+
 /** Carries out a planned change on a surface the caller owns. Cannot fail. */
 export function applySurfaceChange(surface: SurfaceState, change: SurfaceChange): void {
-  if (change.kind === 'append') {
-    surface.nodes.push(change.seq)
-  } else if (change.kind === 'replace') {
-    surface.nodes.splice(change.from, change.to - change.from + 1, change.seq)
-    surface.replaceGeneration += 1
-    surface.contentGeneration += 1
+  switch (change.kind) {
+    case 'append':
+      surface.nodes.push(change.seq)
+      return
+    case 'replace': {
+      const shadowed = surface.nodes.splice(change.from, change.to - change.from + 1, change.seq)
+      if (surface.projected.size > 0) for (const seq of shadowed) surface.projected.delete(seq)
+      surface.replaceGeneration += 1
+      surface.contentGeneration += 1
+      return
+    }
+    case 'project':
+      for (const { seq, message } of change.projected) surface.projected.set(seq, message)
+      surface.contentGeneration += 1
   }
 }
+
+/** An empty surface. */
+export const newSurface = (): SurfaceState => ({
+  nodes: [],
+  projected: new Map(),
+  replaceGeneration: 0,
+  contentGeneration: 0,
+})
 
 /** The surface as a fold. Its state is updated in place: compare generations and length, not references. */
 export const surfaceFold: Fold<SurfaceState> = {
   key: 'surface',
   version: 1,
-  initial: () => ({ nodes: [], replaceGeneration: 0, contentGeneration: 0 }),
+  initial: newSurface,
   evolve(state, { surfaceChange }: Committed) {
     applySurfaceChange(state, surfaceChange)
     return state
   },
-  toJSON: ({ nodes, replaceGeneration, contentGeneration }) => ({
+  toJSON: ({ nodes, projected, replaceGeneration, contentGeneration }) => ({
     nodes: [...nodes],
+    projected: [...projected] as unknown as JsonValue,
     replaceGeneration,
     contentGeneration,
   }),
   fromJSON(json) {
-    const { nodes, replaceGeneration, contentGeneration } = json as unknown as SurfaceState
-    return { nodes: [...nodes], replaceGeneration, contentGeneration }
+    const { nodes, projected, replaceGeneration, contentGeneration } = json as unknown as Omit<
+      SurfaceState,
+      'projected'
+    > & { readonly projected: readonly (readonly [SessionSeq, Message])[] }
+    return { nodes: [...nodes], projected: new Map(projected), replaceGeneration, contentGeneration }
   },
 }
 
@@ -213,25 +257,33 @@ export type SurfaceReplacement = {
 
 export type FoldedSurface = SurfaceState & { readonly replacements: readonly SurfaceReplacement[] }
 
+export type FoldSurfaceOptions = {
+  /** The surface before the first event; empty unless said otherwise. Not changed. */
+  readonly start?: Readonly<SurfaceState>
+  /** Finds earlier events that are still on `start`. */
+  readonly eventAt?: EventLookup
+  readonly projections?: readonly MessageProjection[]
+}
+
 /**
- * Replays `events` (consecutive, from any seq) over a copy of `start`. Earlier events that are still on `start` must be
- * found by `eventAt`.
+ * Replays `events` (consecutive, from any seq) and returns the surface they leave, with the history of replacements.
+ * Nothing of it is shared with anybody.
  *
  * @throws {SessionError} as `checkSurfaceFields` and `planSurfaceChange` do, and `seq` for a gap.
  */
 export function foldSurface(
   events: readonly SessionEvent[],
-  start: Readonly<SurfaceState> = surfaceFold.initial(),
-  eventAt: EventLookup = () => undefined,
+  { start = newSurface(), eventAt = () => undefined, projections = [] }: FoldSurfaceOptions = {},
 ): FoldedSurface {
-  const state: SurfaceState = { ...start, nodes: [...start.nodes] }
+  const state: SurfaceState = { ...start, nodes: [...start.nodes], projected: new Map(start.projected) }
   const replacements: SurfaceReplacement[] = []
   const base = events[0]?.seq ?? 0
   const lookup: EventLookup = seq => (seq >= base ? events[seq - base] : eventAt(seq))
+  const interpreters = interpretersOf(projections)
   events.forEach((event, index) => {
     if (event.seq !== base + index) throw refusal('seq', event, `expected seq ${base + index}`)
     checkSurfaceFields(event)
-    const change = planSurfaceChange(state, event, lookup)
+    const change = planSurfaceChange(state, event, lookup, interpreters)
     if (change.kind === 'replace') {
       const shadowedSeqs = state.nodes.slice(change.from, change.to + 1)
       const [startSeq, endSeq] = [shadowedSeqs[0], shadowedSeqs.at(-1)] as [SessionSeq, SessionSeq]

@@ -25,7 +25,8 @@ const pending = (state: TurnsState): [string, number | null][] =>
 
 describe('turns and steps', () => {
   it('[T1] nothing is open in an empty log', () => {
-    expect(foldTurns([])).toEqual({ openTurn: null, openStep: null, lastTurn: 0, lastStep: 0, pendingCalls: [] })
+    const nothing = { openTurn: null, openStep: null, lastTurn: 0, lastStep: 0, pendingCalls: [], unaskedCalls: [] }
+    expect(foldTurns([])).toEqual(nothing)
   })
 
   it('[T1] follows turns and steps', () => {
@@ -126,12 +127,18 @@ describe('the fold', () => {
       3,
       said('x'),
       answered('no calls'),
-      called('unknown'),
       returned('unknown'),
       { type: 'session/title', data: {} },
       { type: 'other/thing', data: { turn: 9 }, ignorable: true },
     )
     for (const event of others) expect(evolveTurns(state, event)).toBe(state)
+  })
+
+  it('[T1] knows a started call that no message asks for until it is answered or its step ends', () => {
+    const started = log(turnStart(1), stepStart(1, 1), called('stray'), called('stray'))
+    expect(foldTurns(started)).toMatchObject({ pendingCalls: [], unaskedCalls: ['stray'] })
+    expect(foldTurns([...started, ...logFrom(4, returned('stray'))]).unaskedCalls).toEqual([])
+    expect(foldTurns([...started, ...logFrom(4, stepEnd(1, 1))]).unaskedCalls).toEqual([])
   })
 
   it('[T1] never changes an earlier state', () => {
@@ -146,7 +153,7 @@ describe('the fold', () => {
       fc.property(fc.array(fc.nat({ max: 1 << 16 }), { maxLength: 60 }), fc.nat(), (choices, at) => {
         const events = log(...loopLog(choices).drafts)
         const cut = at % (events.length + 1)
-        const context = { nodes: [], eventAt: (): SessionEvent | undefined => undefined }
+        const context = { nodes: [], projected: new Map(), eventAt: (): SessionEvent | undefined => undefined }
         let state = turnsFold.fromJSON(throughJson(turnsFold.toJSON(foldTurns(events.slice(0, cut)))), context)
         for (const event of events.slice(cut)) {
           state = turnsFold.evolve(state, { event, surfaceChange: { kind: 'none' } })

@@ -1,6 +1,6 @@
 /**
- * Which turn and step are open, and which tool calls wait for an answer: one fold, asked by the loop, by repair and by
- * every rule about turns (SPEC T1).
+ * Which turn and step are open, and which tool calls wait for an answer: one fold, asked by the loop, by repair, by forks
+ * and by every rule about turns (SPEC T1).
  */
 import type { SessionEvent } from './events.ts'
 import type { Fold } from './fold.ts'
@@ -19,76 +19,88 @@ export type TurnsState = {
   /** Number of the open turn, or null between turns. */
   readonly openTurn: number | null
   readonly openStep: number | null
-  /** Highest turn number so far; 0 before the first turn. */
+  /** Number of the latest turn; 0 before the first one. */
   readonly lastTurn: number
   /** Number of the last step of the current or last turn; 0 before its first. */
   readonly lastStep: number
   /** Unanswered calls of the open step, in the order the model asked for them. */
   readonly pendingCalls: readonly PendingCall[]
+  /** Unanswered calls of the open step that were started though no message asks for them. */
+  readonly unaskedCalls: readonly CallId[]
 }
 
 const NO_CALLS: readonly PendingCall[] = Object.freeze([])
+const NO_IDS: readonly CallId[] = Object.freeze([])
 
 function turnsState(
   openTurn: number | null,
   openStep: number | null,
   lastTurn: number,
   lastStep: number,
-  pendingCalls: readonly PendingCall[],
+  pendingCalls: readonly PendingCall[] = NO_CALLS,
+  unaskedCalls: readonly CallId[] = NO_IDS,
 ): TurnsState {
-  return { openTurn, openStep, lastTurn, lastStep, pendingCalls }
+  return { openTurn, openStep, lastTurn, lastStep, pendingCalls, unaskedCalls }
 }
 
-function withCalls(state: TurnsState, pendingCalls: readonly PendingCall[]): TurnsState {
-  return turnsState(state.openTurn, state.openStep, state.lastTurn, state.lastStep, pendingCalls)
+/** The same turn and step with other calls. */
+function withCalls(
+  state: TurnsState,
+  pendingCalls: readonly PendingCall[],
+  unaskedCalls = state.unaskedCalls,
+): TurnsState {
+  return turnsState(state.openTurn, state.openStep, state.lastTurn, state.lastStep, pendingCalls, unaskedCalls)
 }
 
 /** The turn state after `event`; the same object when the event is not about turns. */
 export function evolveTurns(state: TurnsState, event: SessionEvent): TurnsState {
+  const { openTurn, lastTurn, lastStep, pendingCalls, unaskedCalls } = state
   switch (event.type) {
-    case 'turn/start': {
-      const { turn } = event.data
-      return turnsState(turn, null, turn, 0, NO_CALLS)
-    }
+    case 'turn/start':
+      return turnsState(event.data.turn, null, event.data.turn, 0)
     case 'turn/end':
-      return turnsState(null, null, state.lastTurn, state.lastStep, NO_CALLS)
+      return turnsState(null, null, lastTurn, lastStep)
     case 'step/start':
-      return turnsState(state.openTurn, event.data.step, state.lastTurn, event.data.step, state.pendingCalls)
+      return turnsState(openTurn, event.data.step, lastTurn, event.data.step, pendingCalls, unaskedCalls)
     case 'step/end':
-      return turnsState(state.openTurn, null, state.lastTurn, state.lastStep, NO_CALLS)
+      return turnsState(openTurn, null, lastTurn, lastStep)
     case 'assistant/message': {
-      let { pendingCalls } = state
+      let calls = pendingCalls
       for (const block of event.data.message.content) {
         if (block.type !== 'tool-call') continue
         const call: PendingCall = { callId: block.id, name: block.name, step: event.data.step, callSeq: null }
-        const known = pendingCalls.findIndex(each => each.callId === block.id)
-        pendingCalls = known === -1 ? [...pendingCalls, call] : pendingCalls.with(known, call)
+        const known = positionOf(calls, block.id)
+        calls = known === -1 ? [...calls, call] : calls.with(known, call)
       }
-      return pendingCalls === state.pendingCalls ? state : withCalls(state, pendingCalls)
+      return calls === pendingCalls ? state : withCalls(state, calls)
     }
     case 'tool/call': {
-      const known = state.pendingCalls.findIndex(each => each.callId === event.data.callId)
-      const call = state.pendingCalls[known]
-      if (call === undefined) return state
-      return withCalls(state, state.pendingCalls.with(known, { ...call, callSeq: event.seq }))
+      const { callId } = event.data
+      const known = positionOf(pendingCalls, callId)
+      const call = pendingCalls[known]
+      if (call !== undefined) return withCalls(state, pendingCalls.with(known, { ...call, callSeq: event.seq }))
+      return unaskedCalls.includes(callId) ? state : withCalls(state, pendingCalls, [...unaskedCalls, callId])
     }
     case 'tool/result': {
       const { callId } = event.data.message.source
-      if (event.surfaceOp !== 'append' || !state.pendingCalls.some(each => each.callId === callId)) return state
-      return withCalls(
-        state,
-        state.pendingCalls.filter(each => each.callId !== callId),
-      )
+      if (event.surfaceOp !== 'append') return state
+      const known = positionOf(pendingCalls, callId)
+      if (known !== -1) return withCalls(state, pendingCalls.toSpliced(known, 1))
+      const unasked = unaskedCalls.indexOf(callId)
+      return unasked === -1 ? state : withCalls(state, pendingCalls, unaskedCalls.toSpliced(unasked, 1))
     }
     default:
       return state
   }
 }
 
+const positionOf = (calls: readonly PendingCall[], callId: CallId): number =>
+  calls.findIndex(each => each.callId === callId)
+
 export const turnsFold: Fold<TurnsState> = {
   key: 'turns',
   version: 1,
-  initial: () => turnsState(null, null, 0, 0, NO_CALLS),
+  initial: () => turnsState(null, null, 0, 0),
   evolve: (state, { event }) => evolveTurns(state, event),
   toJSON: state => state,
   fromJSON: json => json as unknown as TurnsState,

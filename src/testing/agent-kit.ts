@@ -1,6 +1,5 @@
 /** For this library's own tests: an agent on memory storage, with a hand-turned clock and counted ids. */
 import { Agent, type AgentSetup } from '../agent/agent.ts'
-import { inboxFold } from '../agent/inbox.ts'
 import type { AgentStatus, AssistantStreamFrame } from '../core/live.ts'
 import type { Model } from '../agent/model.ts'
 import { defineTool, type Tool, type ToolContext, type ToolOutput } from '../agent/tool.ts'
@@ -83,7 +82,7 @@ export async function agentKit(
 ): Promise<AgentKit> {
   const { id = 's', storage = memoryStorage(), lease = memoryLease() } = options
   const { clock = handClock(), newId = countedIds() } = options
-  const sessions = new Sessions({ storage, lease, now: clock.now, newId, folds: [inboxFold] })
+  const sessions = new Sessions({ storage, lease, now: clock.now, newId })
   const live = await sessions.open(SessionId(id))
   const frames: AssistantStreamFrame[] = []
   const statuses: AgentStatus[] = []

@@ -3,9 +3,9 @@
  * takes (SPEC V9). Read once as a whole, then advanced by what each event did to it.
  */
 import type { Message } from '../core/events.ts'
-import type { Committed } from '../core/fold.ts'
+import type { Committed, ProjectedMessage } from '../core/fold.ts'
 import type { SessionSeq } from '../core/ids.ts'
-import { projectMessage } from '../core/messages.ts'
+import { contribution, projectMessage } from '../core/messages.ts'
 import { isReplaceSurfaceEvent } from '../core/surface.ts'
 import { Sequence } from './sequence.ts'
 import type { SurfaceNode } from './source.ts'
@@ -61,6 +61,7 @@ export function evolveSurface(state: SurfaceView, { event, surfaceChange }: Comm
   if (seq < state.length) return state
   const length = seq + 1
   if (surfaceChange.kind === 'none') return { ...state, length }
+  if (surfaceChange.kind === 'project') return projectNodes({ ...state, length }, surfaceChange.projected)
   const origin: SurfaceOrigin = isReplaceSurfaceEvent(event)
     ? { kind: 'replaces', seqs: event.sourceEventSeqs ?? [] }
     : APPENDED
@@ -82,6 +83,19 @@ export function evolveSurface(state: SurfaceView, { event, surfaceChange }: Comm
     tokens: state.tokens - removed.tokens + added.tokens,
     messages: state.messages - removed.messages + added.messages,
   }
+}
+
+/** The view with other messages in the place of nodes' own. */
+function projectNodes(state: SurfaceView, projected: readonly ProjectedMessage[]): SurfaceView {
+  let { nodes, tokens, messages } = state
+  for (const { at, seq, message } of projected) {
+    const item = surfaceItem(seq, contribution(message), PROJECTED)
+    const [added, removed] = [sums([item]), sums(nodes.slice(at, at + 1))]
+    nodes = nodes.splice(at, at, [item])
+    tokens += added.tokens - removed.tokens
+    messages += added.messages - removed.messages
+  }
+  return { ...state, nodes, tokens, messages }
 }
 
 function surfaceItem(seq: SessionSeq, message: Message | null, origin: SurfaceOrigin): SurfaceItem {

@@ -70,7 +70,11 @@ describe('usage', () => {
         const { entries } = talk(choices)
         const cut = at % (entries.length + 1)
         const half = entries.slice(0, cut).reduce((state, entry) => usageFold.evolve(state, entry), usageFold.initial())
-        const back = usageFold.fromJSON(throughJson(usageFold.toJSON(half)), { nodes: [], eventAt: () => undefined })
+        const back = usageFold.fromJSON(throughJson(usageFold.toJSON(half)), {
+          nodes: [],
+          projected: new Map(),
+          eventAt: () => undefined,
+        })
         const whole = eventsOf(entries).reduce(evolveUsage, usageFold.initial())
         expect(entries.slice(cut).reduce((state, entry) => usageFold.evolve(state, entry), back)).toEqual(whole)
       }),

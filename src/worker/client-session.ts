@@ -1,6 +1,6 @@
 /** A session as the page sees it: applies what the worker decided, and asks the worker for everything else. */
 import { AgentError } from '../agent/errors.ts'
-import { evolveInbox, goneMessages, type Inbox, type InboxTarget } from '../agent/inbox.ts'
+import { evolveInbox, goneMessages, type Inbox, type InboxTarget } from '../core/inbox.ts'
 import type { AssistantStreamFrame } from '../core/live.ts'
 import type { Message, SessionEvent, TurnEndReason } from '../core/events.ts'
 import type { PalimpsestError } from '../core/errors.ts'
@@ -55,7 +55,11 @@ export class ClientSession implements SessionSource {
     this.id = attachment.id
     this.#link = link
     this.#leave = leave
-    this.#surface = { ...attachment.surface, nodes: [...attachment.surface.nodes] as SessionSeq[] }
+    this.#surface = {
+      ...attachment.surface,
+      nodes: [...attachment.surface.nodes] as SessionSeq[],
+      projected: new Map(),
+    }
     this.#nextSeq = attachment.nextSeq
     this.#status = attachment.status
     this.#frames = JSON.parse(attachment.frames) as AssistantStreamFrame[]

@@ -1,7 +1,6 @@
 /** The worker's side: owns storage, live sessions and agents; pages are remote controls (SPEC B3–B6). */
 import { expose } from 'comlink'
 import type { AgentSetup } from '../agent/agent.ts'
-import { inboxFold } from '../agent/inbox.ts'
 import type { Tool } from '../agent/tool.ts'
 import type { ToolDescription } from '../core/events.ts'
 import { SessionId } from '../core/ids.ts'
@@ -102,7 +101,7 @@ class Host {
       newId,
       onStorageStatus: id => this.#open.get(id)?.statusChanged(),
       onListenerError: this.#onError,
-      folds: [usageFold, inboxFold],
+      folds: [usageFold],
     })
     this.#alive = holdAliveLock(newId)
   }

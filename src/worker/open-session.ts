@@ -1,6 +1,6 @@
 /** A session that is open in the worker: its agent, and the pages that watch it. */
 import { Agent, type AgentSetup } from '../agent/agent.ts'
-import type { InboxTarget } from '../agent/inbox.ts'
+import type { InboxTarget } from '../core/inbox.ts'
 import type { SurfaceEvent } from '../core/events.ts'
 import type { AssistantStreamFrame } from '../core/live.ts'
 import { jsonText } from '../core/json.ts'

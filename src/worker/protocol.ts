@@ -2,7 +2,7 @@
  * What passes between a page and its worker: commands one way over comlink, feed messages the other way over a plain
  * MessagePort. Types only.
  */
-import type { InboxTarget } from '../agent/inbox.ts'
+import type { InboxTarget } from '../core/inbox.ts'
 import type { ToolDescription } from '../core/events.ts'
 import type { SurfaceChange } from '../core/fold.ts'
 import type { SessionSummary } from '../sessions/sessions.ts'

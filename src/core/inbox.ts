@@ -1,25 +1,15 @@
 /**
  * What people said and no turn has taken yet: two durable lists, changed by `agent/inbox/spliced` events only (SPEC
- * A11–A15). A fold reads them, `plan…` works out the splices, `commitSplices` logs them.
+ * A11–A15). A fold reads them, `plan…` works out the splices.
  */
-import type { PluginEventType, SessionEvent, UserMessage } from '../core/events.ts'
-import type { Fold } from '../core/fold.ts'
-import { isSafeNonNegativeInteger } from '../core/ids.ts'
-import type { JsonValue } from '../core/json.ts'
-import type { Session } from '../core/session.ts'
+import type { SessionEvent, UserMessage } from './events.ts'
+import type { Fold } from './fold.ts'
+import { isSafeNonNegativeInteger } from './ids.ts'
+import type { JsonValue } from './json.ts'
+import type { InboxSplice } from './plugin-events.ts'
 
 /** `next-turn`: each message gets a turn of its own. `next-step`: all go into the next step, of a turn that runs or comes. */
-export type InboxTarget = 'next-turn' | 'next-step'
-
-/** Payload of `agent/inbox/spliced`: what leaves a list at `start`, and what comes there. */
-export type InboxSplice = {
-  readonly target: InboxTarget
-  readonly start: number
-  readonly removedCount?: number
-  readonly inserted: readonly UserMessage[]
-  /** Somebody removed or rewrote it; absent when a turn took it. */
-  readonly outcome?: 'canceled'
-}
+export type InboxTarget = InboxSplice['target']
 
 /** What is pending. Immutable: as long as nothing changes it is the same object. */
 export type Inbox = {
@@ -60,6 +50,9 @@ export function evolveInbox(inbox: Inbox, event: SessionEvent): Inbox {
     case 'assistant/attempt':
       // Whoever took them went on without them.
       return withClaimed(inbox, NONE)
+    case 'session/end-seed':
+      // What another session's turn took is that session's to say.
+      return event.data.inherited === true ? withClaimed(inbox, NONE) : inbox
     case 'turn/end':
       return event.data.reason.kind === 'interrupted' ? inbox : withClaimed(inbox, NONE)
     default:
@@ -139,6 +132,13 @@ export function planRemoval(inbox: Inbox, id: string, inserted: readonly UserMes
   return null
 }
 
+/** Removes all that is pending, marked `canceled`: next-step first. */
+export function planCancellation({ nextStep, nextTurn }: Inbox): readonly InboxSplice[] {
+  const cancel = (target: InboxTarget, removedCount: number): readonly InboxSplice[] =>
+    removedCount === 0 ? [] : [{ target, start: 0, removedCount, inserted: [], outcome: 'canceled' }]
+  return [...cancel('next-step', nextStep.length), ...cancel('next-turn', nextTurn.length)]
+}
+
 /** Takes what a step begins with: all of next-step, and at the start of a turn one message of next-turn after it. */
 export function planClaim({ nextStep, nextTurn }: Inbox, startsTurn: boolean): readonly InboxSplice[] {
   const take = (target: InboxTarget, removedCount: number): readonly InboxSplice[] =>
@@ -152,17 +152,4 @@ export function planReturn({ claimed }: Inbox): readonly InboxSplice[] {
     const inserted = claimed.filter(each => each.target === target).map(each => each.message)
     return inserted.length === 0 ? [] : [{ target, start: 0, inserted }]
   })
-}
-
-/** Logs splices. The session must have been opened with `inboxFold`. */
-export function commitSplices(session: Session, splices: readonly InboxSplice[]): void {
-  // The core keeps events of plugins verbatim and does not type them.
-  const append = session.append.bind(session) as unknown as (type: PluginEventType, data: InboxSplice) => unknown
-  for (const splice of splices) append('agent/inbox/spliced', splice)
-}
-
-/** Takes what a step begins with. */
-export function claimMessages(session: Session, startsTurn: boolean): readonly UserMessage[] {
-  commitSplices(session, planClaim(session.fold(inboxFold), startsTurn))
-  return session.fold(inboxFold).claimed.map(({ message }) => message)
 }

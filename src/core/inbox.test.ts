@@ -1,11 +1,11 @@
 /** The inbox as a fold: what its events mean, and which are passed over. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { SessionEvent, UserMessage } from '../core/events.ts'
-import { MessageId } from '../core/ids.ts'
-import { Session } from '../core/session.ts'
+import type { SessionEvent, UserMessage } from './events.ts'
+import { MessageId } from './ids.ts'
+import type { InboxSplice } from './plugin-events.ts'
+import { Session } from './session.ts'
 import {
-  commitSplices,
   evolveInbox,
   goneMessages,
   type Inbox,
@@ -146,10 +146,14 @@ describe('laws', () => {
     { maxLength: 40 },
   )
 
+  const log = (session: Session, splices: readonly InboxSplice[]): void => {
+    for (const splice of splices) session.append('agent/inbox/spliced', splice)
+  }
+
   it('[A12, A14] what is planned always fits, and folds to what arrays would hold', () => {
     fc.assert(
       fc.property(plans, commands => {
-        const session = Session.create({ id: 's', now: () => 1, folds: [inboxFold] })
+        const session = Session.create({ id: 's', now: () => 1 })
         const lists = { 'next-turn': [] as string[], 'next-step': [] as string[] }
         let claimed: [keyof typeof lists, string][] = []
         const current = () => session.fold(inboxFold)
@@ -157,28 +161,28 @@ describe('laws', () => {
         for (const command of commands) {
           if (command.kind === 'next-turn' || command.kind === 'next-step') {
             const id = `m${(count += 1)}`
-            commitSplices(session, [planInsertion(current(), command.kind, message(id))])
+            log(session, [planInsertion(current(), command.kind, message(id))])
             lists[command.kind].push(id)
           } else if (command.kind === 'remove' || command.kind === 'edit') {
             const { at } = command as { at: number }
             const id = [...lists['next-step'], ...lists['next-turn']][at] ?? 'none'
             const plan = planRemoval(current(), id, command.kind === 'edit' ? [message(id, 'edited')] : [])
             expect(plan === null).toBe(id === 'none')
-            if (plan !== null) commitSplices(session, [plan])
+            if (plan !== null) log(session, [plan])
             if (command.kind === 'remove') {
               for (const target of ['next-turn', 'next-step'] as const) {
                 lists[target] = lists[target].filter(each => each !== id)
               }
             }
           } else if (command.kind === 'return') {
-            commitSplices(session, planReturn(current()))
+            log(session, planReturn(current()))
             for (const target of ['next-turn', 'next-step'] as const) {
               lists[target].unshift(...claimed.flatMap(([from, id]) => (from === target ? [id] : [])))
             }
             claimed = []
           } else {
             const startsTurn = command.kind === 'claim'
-            commitSplices(session, planClaim(current(), startsTurn))
+            log(session, planClaim(current(), startsTurn))
             claimed.push(...lists['next-step'].splice(0).map(id => ['next-step', id] as [keyof typeof lists, string]))
             if (startsTurn) {
               claimed.push(
@@ -196,7 +200,6 @@ describe('laws', () => {
           header: session.header,
           events: JSON.parse(JSON.stringify(session.snapshotEvents())) as SessionEvent[],
           now: () => 1,
-          folds: [inboxFold],
         })
         expect(restored.fold(inboxFold)).toEqual(current())
       }),
