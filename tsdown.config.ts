@@ -7,6 +7,7 @@ export default defineConfig({
     worker: 'src/worker.ts',
     'ai-sdk': 'src/ai-sdk.ts',
     views: 'src/views.ts',
+    plugins: 'src/plugins.ts',
     react: 'src/react.ts',
     testing: 'src/testing.ts',
   },

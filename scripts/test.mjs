@@ -40,9 +40,12 @@ const vitest = project => [
   ],
 ]
 
+/** What only some stages need, and how it is installed. A stage whose need is not to be had fails; the others run. */
+const needs = { chromium: ensureChromium, peer: () => ensureDependencies(join(root, 'e2e', 'bench')) }
+
 /**
  * In the order of the report. `alone`: takes both cores, nothing runs beside it. `counts`: where its tests are counted.
- * `after`: what it needs to have passed, taken along by `--only`.
+ * `needs`: one of `needs`. `after`: what it needs to have passed, taken along by `--only`.
  */
 const stages = [
   {
@@ -54,7 +57,7 @@ const stages = [
   },
   { name: 'lint', commands: [['eslint', '.', '--ignore-pattern', '**/*.mjs']] },
   { name: 'format', commands: [['biome', 'ci', '--colors=off']] },
-  { name: 'unit', commands: vitest('node'), counts: () => vitestCounts('node'), alone: true },
+  { name: 'unit', commands: vitest('node'), counts: () => vitestCounts('node'), alone: true, needs: 'peer' },
   { name: 'build', commands: [['tsdown']] },
   { name: 'demo', commands: [['vite', 'build']] },
   {
@@ -66,14 +69,20 @@ const stages = [
     after: ['build'],
   },
   { name: 'size', commands: [['size-limit']], after: ['build', 'demo'] },
-  { name: 'browser', commands: vitest('browser'), counts: () => vitestCounts('browser'), alone: true, chromium: true },
+  {
+    name: 'browser',
+    commands: vitest('browser'),
+    counts: () => vitestCounts('browser'),
+    alone: true,
+    needs: 'chromium',
+  },
   {
     name: 'e2e',
     commands: [['playwright', 'test', '--reporter=list,json']],
     env: { PLAYWRIGHT_JSON_OUTPUT_FILE: report('e2e') },
     counts: playwrightCounts,
     alone: true,
-    chromium: true,
+    needs: 'chromium',
     minutes: 30,
   },
 ]
@@ -153,14 +162,14 @@ function run([tool, ...args], env, minutes) {
   })
 }
 
-async function runStage(stage, extra, chromium) {
+async function runStage(stage, extra, missing) {
   const started = performance.now()
   const counts = { passed: 0, failed: 0 }
   let ok = true
   let output = ''
-  if (stage.chromium && chromium instanceof Error) {
+  if (missing.has(stage.needs)) {
     ok = false
-    output = `${chromium.message}\n`
+    output = `${missing.get(stage.needs).message}\n`
   } else {
     for (const command of stage.commands) {
       const result = await run([...command, ...extra], stage.env, stage.minutes ?? 15)
@@ -181,7 +190,7 @@ async function runStage(stage, extra, chromium) {
 }
 
 /** Runs all stages, two at a time where they allow it. A stage whose need failed is not run, and says so. */
-async function runAll(selected, extra, chromium) {
+async function runAll(selected, extra, missing) {
   const waiting = [...selected]
   const results = new Map()
   const active = new Map()
@@ -193,7 +202,7 @@ async function runAll(selected, extra, chromium) {
       results.set(stage.name, { stage, state: 'not run', output: `${broken} failed\n`, counts, seconds: 0 })
       return print(results.get(stage.name))
     }
-    const task = runStage(stage, extra, chromium).then(result => {
+    const task = runStage(stage, extra, missing).then(result => {
       active.delete(stage)
       results.set(stage.name, result)
       print(result)
@@ -268,8 +277,11 @@ await main(async () => {
 
   const started = performance.now()
   await ensureDependencies()
-  const chromium = selected.some(stage => stage.chromium) ? await ensureChromium().catch(error => error) : null
-  const results = await runAll(selected, positionals, chromium)
+  const missing = new Map()
+  for (const [need, ensure] of Object.entries(needs)) {
+    if (selected.some(stage => stage.needs === need)) await ensure().catch(error => missing.set(need, error))
+  }
+  const results = await runAll(selected, positionals, missing)
 
   printTable(results, (performance.now() - started) / 1000)
   const sum = key => results.reduce((total, result) => total + result.counts[key], 0)

@@ -1,15 +1,24 @@
 /** The predecessor as a black box: only what its documentation and a run of it show. */
 
+export type PeerEvent = { readonly type: string; readonly seq: number; readonly data: unknown }
 export type PeerSession = {
-  append(type: string, data: unknown, intent?: unknown): unknown
+  readonly seq: number
+  readonly events: readonly PeerEvent[]
+  readonly surface: { readonly nodes: readonly number[]; readonly replaceGeneration: number }
+  append(type: string, data: unknown, intent?: unknown): PeerEvent
   deriveMessages(): readonly unknown[]
 }
-export type Peer = { readonly Session: { create(id: string): PeerSession } }
+export type Peer = { readonly Session: { create(id: string, seed?: readonly PeerEvent[]): PeerSession } }
 
-// A variable, so that neither the type checker nor a bundler looks for a package that only benchmarks install.
+// A variable, so that neither the type checker nor a bundler looks for a package that only `e2e/bench` installs.
 const name = '@deepseek-ai/dsh-session'
 
-/** Loads it from `e2e/bench/node_modules`; `npm run bench` installs it there. */
+/** Loads it from `e2e/bench/node_modules`; `npm test` and `npm run bench` install it there. */
 export async function loadPeer(): Promise<Peer> {
-  return (await import(/* @vite-ignore */ name)) as Peer
+  try {
+    return (await import(/* @vite-ignore */ name)) as Peer
+  } catch (cause) {
+    const advice = 'Run `npm test -- --only unit` or `npm run bench`, which install it, or `npm ci` in e2e/bench.'
+    throw new Error(`${name} could not be loaded from e2e/bench/node_modules. ${advice}`, { cause })
+  }
 }

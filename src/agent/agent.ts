@@ -2,6 +2,7 @@
 import type { CancelCause, TurnEndReason, UserMessage } from '../core/events.ts'
 import { MessageId } from '../core/ids.ts'
 import { hasLoneSurrogate } from '../core/well-formed.ts'
+import { SystemPromptProjection } from '../core/system-prompt.ts'
 import type { LiveSession } from '../sessions/live-session.ts'
 import { AgentError } from './errors.ts'
 import { commitSplices } from './inbox-events.ts'
@@ -86,7 +87,7 @@ export class Agent {
   constructor(options: AgentOptions) {
     const { session } = options.live
     this.#options = options
-    this.#memory = { headerLogged: false, contentGeneration: session.surface.contentGeneration }
+    this.#memory = { headerLogged: false, prompt: new SystemPromptProjection(session) }
     commitSplices(session, planReturn(this.inbox))
   }
 
