@@ -8,6 +8,7 @@ import type { Message, StreamChunk } from '../core/events.ts'
 import { CallId } from '../core/ids.ts'
 import { equalJson } from '../core/json.ts'
 import { validateAnthropicMessages, validateOpenAiChat } from '../core/provider-rules.ts'
+import type { LoggedRequest } from '../core/request.ts'
 import { requestMessages } from '../core/request-messages.ts'
 import { type AgentKit, agentKit, storedEvents, tool } from '../testing/agent-kit.ts'
 import { requestTo } from '../testing/ai-sdk-kit.ts'
@@ -15,7 +16,7 @@ import { answerOf, openAiKit } from '../testing/openai-kit.ts'
 import { type ScriptedItem, type ScriptedStep, scriptedModel } from '../testing/scripted-model.ts'
 import type { AgentSetup } from './agent.ts'
 import { promptOf } from './ai-sdk-prompt.ts'
-import type { Model } from './model.ts'
+import type { Model, ModelRequest } from './model.ts'
 
 const words = fc.constantFrom('hi', '', ' \n', 'a\ud800b', '🌍', '{"a":', 'x'.repeat(300))
 const ids = fc.constantFrom('c1', 'c2', 'c1_2', 'call-0', '', 'functions.read:0', '\ud800')
@@ -98,10 +99,11 @@ function expectLawful(messages: readonly Message[]): void {
 }
 
 describe('the guard', () => {
-  it('[A3, A4] sends what the log derives to, unchanged, and every provider takes it', async () => {
+  it('[A3, A4, H5] sends what the log derives to, unchanged, and every provider takes it', async () => {
     await fc.assert(
       fc.asyncProperty(turns, async script => {
         let kit: AgentKit | null = null
+        const sent: { readonly at: number; readonly request: ModelRequest }[] = []
         let setup: AgentSetup = { model: scriptedModel([]) }
         for (const { steps, system, inHistory, reopen } of script) {
           const scripted = scriptedModel(steps, inHistory ? { systemPromptUpdate: 'in-history' } : {})
@@ -110,6 +112,7 @@ describe('the guard', () => {
             ...scripted,
             stream(request) {
               const session = (kit as AgentKit).live.session
+              sent.push({ at: session.length, request })
               expect(request.messages).toEqual(session.deriveMessages())
               expect(Object.isFrozen(request.messages)).toBe(true)
               expectLawful(request.messages)
@@ -136,6 +139,19 @@ describe('the guard', () => {
         await live.flush()
         const stored = await storedEvents(storage)
         expect(equalJson(stored, live.session.snapshotEvents())).toBe(true)
+        expect(await live.verify()).toBeNull()
+        // Every request of the past can be rebuilt: as of when it was sent, and from the event that settled it.
+        for (const { at, request } of sent) {
+          const settled = stored.find(({ seq, type }) => seq >= at && type.startsWith('assistant/'))?.seq ?? at
+          for (const seq of [at, settled]) {
+            const { header, messages, changes } = (await live.requestAt(seq)) as LoggedRequest
+            expect({ header, messages, changes }).toEqual({
+              header: request.header,
+              messages: request.messages,
+              changes: [],
+            })
+          }
+        }
       }),
       { numRuns: 60 },
     )

@@ -4,10 +4,12 @@ import type { SessionEvent } from '../core/events.ts'
 import type { Committed } from '../core/fold.ts'
 import { SessionSeq } from '../core/ids.ts'
 import { jsonText } from '../core/json.ts'
-import type { Session } from '../core/session.ts'
+import { type LoggedRequest, requestOf } from '../core/request.ts'
+import type { Session, SessionDifference } from '../core/session.ts'
 import { type SessionStorage, StorageError } from '../storage/storage.ts'
 import type { WriteBehind, WriteBehindStatus } from '../storage/write-behind.ts'
 import type { Release } from './lease.ts'
+import { readStoredEvents } from './stored-events.ts'
 
 /** A committed event with its JSON text, made once for disk, page and other tabs. */
 export type StoredCommit = Committed & { readonly text: string }
@@ -28,11 +30,11 @@ export class LiveSession {
   readonly #unsubscribe: () => void
   #closed = false
 
-  /** `unsaved` are the events of `session` that storage does not have yet. */
-  constructor(parts: Parts, unsaved: readonly SessionEvent[]) {
+  /** Storage has the events of `session` up to `storedLength`. */
+  constructor(parts: Parts, storedLength: number) {
     this.session = parts.session
     this.#parts = parts
-    for (const event of unsaved) parts.writer.enqueue(event.seq, jsonText(event))
+    for (const event of parts.session.snapshotEvents(storedLength)) parts.writer.enqueue(event.seq, jsonText(event))
     this.#unsubscribe = parts.session.subscribe(committed => this.#publish(committed))
   }
 
@@ -84,6 +86,36 @@ export class LiveSession {
       yield* stored
       seq += stored.length - 1
     }
+  }
+
+  /**
+   * The request that was, or would have been, sent when the next event had the seq `seq`; null when no header was logged
+   * by then. For an event that settles a model call that is the request it answers.
+   *
+   * @throws {SessionError} `not-resident` when `seq` is beyond the log.
+   */
+  async requestAt(seq: number): Promise<LoggedRequest | null> {
+    const events: SessionEvent[] = []
+    for await (const event of this.readEvents({ to: seq })) events.push(event)
+    return requestOf(this.session.replay(events))
+  }
+
+  /**
+   * Reads the whole log from storage, folds it anew and names the first difference to what is in memory; null when there
+   * is none.
+   *
+   * @throws {StorageError} `corrupt` when what is stored cannot be read; others as `flush` does.
+   * @throws {SessionError} of the first event that breaks a rule.
+   */
+  async verify(): Promise<SessionDifference | null> {
+    const { session, storage } = this.#parts
+    let events: readonly SessionEvent[] = []
+    // What is appended while the answer is on its way belongs to it as well.
+    do {
+      await this.flush()
+      if (session.length > 0) events = await readStoredEvents(storage, session)
+    } while (events.length < session.length)
+    return session.verify(events)
   }
 
   /**

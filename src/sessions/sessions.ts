@@ -1,17 +1,25 @@
 /** All sessions of one storage: create, open, list, rename, delete. */
 import { SessionError } from '../core/errors.ts'
-import type { SessionEvent } from '../core/events.ts'
-import type { Fold } from '../core/fold.ts'
 import { LogId, SessionId, SessionSeq } from '../core/ids.ts'
-import { repairLog } from '../core/repair.ts'
-import { Session } from '../core/session.ts'
-import { type NewSession, type SessionRecord, type SessionStorage, StorageError } from '../storage/storage.ts'
+import { Session, type SessionOptions } from '../core/session.ts'
+import { endOfInherited } from '../storage/stored-session.ts'
+import {
+  type InheritedRange,
+  type NewSession,
+  type SessionRecord,
+  type SessionStorage,
+  StorageError,
+} from '../storage/storage.ts'
 import { WriteBehind, type WriteBehindOptions, type WriteBehindStatus } from '../storage/write-behind.ts'
 import { KeyedQueue } from './keyed-queue.ts'
 import type { Lease, Release } from './lease.ts'
 import { LiveSession } from './live-session.ts'
+import { readStoredEvents } from './stored-events.ts'
 
-export type SessionsOptions = {
+export type SessionsOptions = Pick<
+  SessionOptions,
+  'eventTypes' | 'projections' | 'invariants' | 'folds' | 'onListenerError'
+> & {
   readonly storage: SessionStorage
   readonly lease: Lease
   /** Clock, epoch ms. */
@@ -20,10 +28,6 @@ export type SessionsOptions = {
   readonly newId: () => string
   /** Told when the storage of a live session gets further or fails. */
   readonly onStorageStatus?: (id: SessionId, status: WriteBehindStatus) => void
-  /** Told when a listener of a live session fails. */
-  readonly onListenerError?: (error: unknown) => void
-  /** Folds every live session has besides its own; read with `live.session.fold`. */
-  readonly folds?: readonly Fold<unknown>[]
 }
 
 /** What a list shows of a session. */
@@ -93,6 +97,65 @@ export class Sessions {
   }
 
   /**
+   * A new session that begins as `source` did, up to the seq `boundary` (inclusive; all of it unless said otherwise). It
+   * inherits those events instead of copying them, is open for writing, and is stored when this resolves.
+   *
+   * @throws {SessionError} `session-already-exists`, `session-not-found`, `session-not-live` (a session object that is
+   * not the live one of its id), `invalid-boundary`, `open-turn`, in this order.
+   * @throws {StorageError} when what is inherited, or the child, cannot be stored.
+   */
+  fork(source: SessionId | LiveSession, { id, boundary }: ForkOptions = {}): Promise<LiveSession> {
+    const { storage, newId } = this.#options
+    const childId = id ?? SessionId(newId())
+    return this.#queue.run(childId, async () => {
+      if (this.#live.has(childId) || (await storage.get(childId)) !== null) {
+        throw new SessionError('session-already-exists', `Session ${childId} exists`, { sessionId: childId })
+      }
+      const parent = await this.#resolve(source)
+      const child = parent.fork({ id: childId, ...(boundary === undefined ? {} : { boundary }) })
+      await this.#live.get(parent.id)?.flush()
+      const record = await storage.get(parent.id)
+      const inherited = record === null ? [] : inheritedRanges(record, child.inheritedEventCount)
+      const release = await this.#lease(childId)
+      const create: NewSession = { header: child.header, logId: LogId(newId()), inherited }
+      const nextSeq = SessionSeq(child.inheritedEventCount)
+      const live = this.#toLive(child, release, { logId: create.logId, epoch: 1, nextSeq, create })
+      try {
+        await live.flush()
+      } catch (error) {
+        await live.close({ discard: true })
+        throw error
+      }
+      this.#live.set(childId, live)
+      return live
+    })
+  }
+
+  /** The session to fork: live, or as it is stored. */
+  async #resolve(source: SessionId | LiveSession): Promise<Session> {
+    const id = typeof source === 'string' ? source : source.session.id
+    const live = this.#live.get(id)
+    if (typeof source !== 'string' && live !== source) {
+      const isNamesake = live !== undefined
+      const what = isNamesake ? 'is not the live one of its id' : 'is not open here'
+      throw new SessionError(
+        isNamesake ? 'session-not-live' : 'session-not-found',
+        `The session ${id} to fork ${what}`,
+        {
+          sessionId: id,
+        },
+      )
+    }
+    if (live !== undefined) return live.session
+    const { storage } = this.#options
+    const record = await storage.get(id)
+    if (record === null)
+      throw new SessionError('session-not-found', `There is no session ${id} to fork`, { sessionId: id })
+    const events = await readStoredEvents(storage, record)
+    return Session.fromRestore({ header: record.header, events, ...this.#common, readOnly: true })
+  }
+
+  /**
    * Stores what is left of a live session and gives its lease up. Unknown ids are not an error.
    *
    * @throws {StorageError} when it cannot be stored: then the session stays live and keeps its events.
@@ -148,27 +211,33 @@ export class Sessions {
     throw new StorageError('in-use', `Session ${id} is open for writing in another tab or worker`, { sessionId: id })
   }
 
-  async #open(id: SessionId, release: Release): Promise<LiveSession> {
-    const { storage, now, newId, onListenerError, folds = [] } = this.#options
-    const options = { now, folds, ...(onListenerError === undefined ? {} : { onListenerError }) }
-    const record = await storage.claim(id)
-    if (record === null) {
-      const session = Session.create({ id, ...options })
-      const create: NewSession = { header: session.header, logId: LogId(newId()), inherited: [] }
-      const writer = this.#writer(id, { logId: create.logId, epoch: 1, nextSeq: SessionSeq(0), create })
-      return new LiveSession({ session, storage, writer, release }, [])
-    }
-    const stored = await readAll(storage, record)
-    const events = [...stored, ...repairLog(stored)]
-    const inheritedEventCount = record.header.isSeeded ? { inheritedEventCount: inheritedCut(stored) } : {}
-    const session = Session.fromRestore({ header: record.header, events, ...options, ...inheritedEventCount })
-    const unsaved: SessionEvent[] = []
-    for (let seq = stored.length; seq < session.length; seq += 1) unsaved.push(session.eventAt(seq) as SessionEvent)
-    const writer = this.#writer(id, record)
-    return new LiveSession({ session, storage, writer, release }, unsaved)
+  /** What every session here knows and keeps. */
+  get #common(): SessionOptions {
+    const { now, folds, eventTypes, projections, invariants, onListenerError } = this.#options
+    const given = { folds, eventTypes, projections, invariants, onListenerError }
+    return { now, ...Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) }
   }
 
-  #writer(id: SessionId, start: Pick<WriteBehindOptions, 'logId' | 'epoch' | 'nextSeq' | 'create'>): WriteBehind {
+  async #open(id: SessionId, release: Release): Promise<LiveSession> {
+    const { storage, newId } = this.#options
+    const record = await storage.claim(id)
+    if (record === null) {
+      const session = Session.create({ id, ...this.#common })
+      const create: NewSession = { header: session.header, logId: LogId(newId()), inherited: [] }
+      return this.#toLive(session, release, { logId: create.logId, epoch: 1, nextSeq: SessionSeq(0), create })
+    }
+    const events = await readStoredEvents(storage, record)
+    const session = Session.fromRestore({ header: record.header, events, ...this.#common, repair: true })
+    return this.#toLive(session, release, record)
+  }
+
+  /** A live session whose events from `start.nextSeq` on are not stored yet. */
+  #toLive(session: Session, release: Release, start: WriterStart): LiveSession {
+    const writer = this.#writer(session.id, start)
+    return new LiveSession({ session, storage: this.#options.storage, writer, release }, start.nextSeq)
+  }
+
+  #writer(id: SessionId, start: WriterStart): WriteBehind {
     const { storage, now, onStorageStatus } = this.#options
     const { logId, epoch, nextSeq, create } = start
     const created = create === undefined ? {} : { create }
@@ -185,40 +254,24 @@ export class Sessions {
   }
 }
 
+type WriterStart = Pick<WriteBehindOptions, 'logId' | 'epoch' | 'nextSeq' | 'create'>
+
+export type ForkOptions = {
+  /** Id of the child; a fresh one unless said otherwise. */
+  readonly id?: SessionId
+  /** Seq of the last event the child inherits: the end of a turn, or after it. */
+  readonly boundary?: number
+}
+
+/** The ranges that are the first `count` events of a stored session. */
+function inheritedRanges({ inherited, logId, nextSeq }: SessionRecord, count: number): InheritedRange[] {
+  const own: InheritedRange = { logId, from: endOfInherited(inherited), to: nextSeq }
+  return [...inherited, own]
+    .filter(({ from, to }) => from < to && from < count)
+    .map(range => ({ ...range, to: SessionSeq(Math.min(range.to, count)) }))
+}
+
 function summaryOf({ header, title, updatedAt, nextSeq }: SessionRecord): SessionSummary {
   const { id, createdAt } = header
   return { id: SessionId(id), title: title ?? null, createdAt, updatedAt, eventCount: nextSeq }
-}
-
-/** Every stored event of a session, parsed. @throws {StorageError} `corrupt` when a segment is not what it says. */
-async function readAll(storage: SessionStorage, record: SessionRecord): Promise<SessionEvent[]> {
-  const events: SessionEvent[] = []
-  const sessionId = record.header.id
-  for (const segment of await storage.read(SessionId(sessionId))) {
-    let parsed: unknown
-    try {
-      parsed = JSON.parse(segment.text)
-    } catch (error) {
-      throw new StorageError(
-        'corrupt',
-        `Stored events from seq ${segment.firstSeq} of session ${sessionId} are not JSON`,
-        { sessionId, seq: segment.firstSeq },
-        { cause: error },
-      )
-    }
-    if (!Array.isArray(parsed) || parsed.length !== segment.count) {
-      throw new StorageError(
-        'corrupt',
-        `Expected ${segment.count} stored events from seq ${segment.firstSeq} of session ${sessionId}`,
-        { sessionId, seq: segment.firstSeq },
-      )
-    }
-    for (const event of parsed) events.push(event as SessionEvent)
-  }
-  return events
-}
-
-/** Seq of the last marker that ends inherited events. */
-function inheritedCut(events: readonly SessionEvent[]): number {
-  return events.findLastIndex(event => event.type === 'session/end-seed' && event.data.inherited === true)
 }

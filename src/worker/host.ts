@@ -4,10 +4,11 @@ import type { AgentSetup } from '../agent/agent.ts'
 import type { Tool } from '../agent/tool.ts'
 import type { ToolDescription } from '../core/events.ts'
 import { SessionId } from '../core/ids.ts'
+import { imageOffload } from '../core/interpreters/image-offload.ts'
 import { jsonText } from '../core/json.ts'
 import { KeyedQueue } from '../sessions/keyed-queue.ts'
 import { type Lease, platformLease } from '../sessions/lease.ts'
-import { Sessions } from '../sessions/sessions.ts'
+import { Sessions, type SessionsOptions } from '../sessions/sessions.ts'
 import { indexedDbStorage } from '../storage/indexeddb.ts'
 import type { SessionStorage } from '../storage/storage.ts'
 import { encodeError, reply, WorkerError } from './errors.ts'
@@ -26,7 +27,10 @@ export type AgentFactory<Config = unknown> = (context: {
   readonly sessionId: string
 }) => AgentSetup
 
-export type ServeOptions<Config = unknown> = {
+/** What its sessions know and keep besides the format. `image/offload` is interpreted unless another interpreter is given. */
+type SessionExtensions = Pick<SessionsOptions, 'eventTypes' | 'projections' | 'invariants'>
+
+export type ServeOptions<Config = unknown> = SessionExtensions & {
   /** Makes what an agent works with; called at the start of each turn. What it throws refuses the prompt. */
   readonly agent: AgentFactory<Config>
   /** Default: IndexedDB, database `palimpsest`. */
@@ -72,6 +76,10 @@ export function serve<Config = unknown>(options: ServeOptions<Config>, endpoint:
 const isConnectMessage = (value: unknown): value is ConnectMessage =>
   typeof value === 'object' && value !== null && (value as { palimpsest?: unknown }).palimpsest === 'connect'
 
+/** Logs of any writer of the format open: its own projecting events are read. */
+const withImageOffload = (projections: SessionExtensions['projections'] = []) =>
+  projections.some(({ type }) => type === imageOffload.type) ? projections : [imageOffload, ...projections]
+
 class Host {
   readonly #options: ServeOptions
   readonly #storage: SessionStorage
@@ -102,6 +110,9 @@ class Host {
       onStorageStatus: id => this.#open.get(id)?.statusChanged(),
       onListenerError: this.#onError,
       folds: [usageFold],
+      eventTypes: options.eventTypes ?? [],
+      projections: withImageOffload(options.projections),
+      invariants: options.invariants ?? [],
     })
     this.#alive = holdAliveLock(newId)
   }

@@ -1,0 +1,166 @@
+/** Forks in storage: what a child inherits is shared, its own events are its own (SPEC R7, R8, W8, W9). */
+import { describe, expect, it } from 'vitest'
+import { answered, append, prompted, said, stepEnd, stepStart, turnEnd, turnStart, user } from '../core/builders.ts'
+import { defineEvent } from '../core/event-definition.ts'
+import type { SessionErrorCode } from '../core/errors.ts'
+import { SessionId } from '../core/ids.ts'
+import { toolResultTrim, toolResultTrimming } from '../core/interpreters/tool-result-trim.ts'
+import { memoryStorage } from '../storage/memory.ts'
+import { countedIds, observedStorage } from '../testing/agent-kit.ts'
+import { memoryLease } from './lease.ts'
+import type { LiveSession } from './live-session.ts'
+import { Sessions, type SessionsOptions } from './sessions.ts'
+
+const [parent, child] = [SessionId('parent'), SessionId('child')]
+const house = (more: Partial<SessionsOptions> = {}) => {
+  const storage = observedStorage(memoryStorage())
+  const options = { storage, lease: memoryLease(), now: () => 5, newId: countedIds(), ...more }
+  return { storage, sessions: new Sessions(options), again: () => new Sessions(options) }
+}
+const turn = ({ session }: LiveSession, number: number) => {
+  for (const draft of [
+    turnStart(number),
+    stepStart(number, 1),
+    ...(number === 1 ? [prompted('be brief')] : []),
+    said(`question ${number}`),
+    answered(`answer ${number}`, number),
+    stepEnd(number, 1),
+    turnEnd(number),
+  ]) {
+    append(session, draft)
+  }
+  return session.length - 1
+}
+const textsOf = ({ session }: LiveSession) =>
+  session.deriveMessages().map(({ content: [block] }) => (block?.type === 'text' ? block.text : ''))
+const refused = (code: SessionErrorCode) => expect.objectContaining({ name: 'SessionError', code }) as Error
+
+describe('a fork', () => {
+  it('[R7, W8] reads as its parent did, shares what it inherits, and goes its own way', async () => {
+    const { sessions, storage, again } = house()
+    const source = await sessions.open(parent)
+    const end = turn(source, 1)
+    turn(source, 2)
+    const fork = await sessions.fork(parent, { id: child, boundary: end })
+    expect(sessions.live(child)).toBe(fork)
+    expect(fork.session.header).toMatchObject({ id: 'child', parentSession: 'parent', isSeeded: true })
+    expect(fork.session.inheritedEventCount).toBe(end + 1)
+    expect(textsOf(fork)).toEqual(['be brief', 'question 1', 'answer 1'])
+    expect((await storage.get(child))?.inherited).toEqual([
+      { logId: (await storage.get(parent))?.logId, from: 0, to: end + 1 },
+    ])
+    turn(fork, 2)
+    turn(source, 3)
+    const texts = textsOf(fork)
+    expect(await fork.verify()).toBeNull()
+    await sessions.closeAll()
+    const reopened = await again().open(child)
+    expect(textsOf(reopened)).toEqual(texts)
+    expect(reopened.session.inheritedEventCount).toBe(end + 1)
+  })
+
+  it('[R7] of a stored session needs no lease, and leaves it as it is', async () => {
+    const { sessions, storage, again } = house()
+    turn(await sessions.open(parent), 1)
+    await sessions.close(parent)
+    const before = await storage.get(parent)
+    const fork = await again().fork(parent, { id: child })
+    expect(textsOf(fork)).toEqual(['be brief', 'question 1', 'answer 1'])
+    expect(await storage.get(parent)).toEqual(before)
+  })
+
+  it('[R7, W9] of a fork inherits both, and outlives its parents', async () => {
+    const { sessions, storage, again } = house()
+    turn(await sessions.open(parent), 1)
+    const middle = await sessions.fork(parent, { id: child })
+    turn(middle, 2)
+    const last = await sessions.fork(middle)
+    expect((await storage.get(last.session.id))?.inherited).toHaveLength(2)
+    const texts = textsOf(last)
+    await sessions.close(last.session.id)
+    await sessions.delete(child)
+    await sessions.delete(parent)
+    expect(textsOf(await again().open(last.session.id))).toEqual(texts)
+  })
+
+  it('[R7] of an empty session is empty', async () => {
+    const { sessions } = house()
+    await sessions.open(parent)
+    const fork = await sessions.fork(parent, { id: child })
+    expect(fork.session.length).toBe(1)
+    expect(fork.session.eventAt(0)).toMatchObject({ type: 'session/end-seed', data: { inherited: true } })
+  })
+
+  it('[R8] cancels what its parent had pending', async () => {
+    const { sessions } = house()
+    const source = await sessions.open(parent)
+    turn(source, 1)
+    source.session.append('agent/inbox/spliced', { target: 'next-turn', start: 0, inserted: [user('later')] })
+    const fork = await sessions.fork(parent, { id: child })
+    expect(fork.session.eventAt(fork.session.length - 1)).toMatchObject({
+      type: 'agent/inbox/spliced',
+      data: { target: 'next-turn', start: 0, removedCount: 1, inserted: [], outcome: 'canceled' },
+    })
+  })
+
+  it('[R7] refuses in order: a taken id, no such source, a seq of no event, the middle of a turn', async () => {
+    const { sessions } = house()
+    const source = await sessions.open(parent)
+    const end = turn(source, 1)
+    append(source.session, turnStart(2))
+    const trial = (...args: Parameters<Sessions['fork']>) => sessions.fork(...args)
+    await expect(trial(SessionId('nobody'), { id: parent })).rejects.toThrow(refused('session-already-exists'))
+    await expect(trial(SessionId('nobody'), { id: child, boundary: -1 })).rejects.toThrow(refused('session-not-found'))
+    for (const boundary of [-1, -0, 0.5, NaN, end + 2]) {
+      await expect(trial(parent, { id: child, boundary })).rejects.toThrow(refused('invalid-boundary'))
+    }
+    await expect(trial(parent, { id: child })).rejects.toThrow(refused('open-turn'))
+    await expect(trial(parent, { id: child, boundary: 0 })).rejects.toThrow(refused('open-turn'))
+    await sessions.close(parent)
+    await expect(trial(source, { id: child })).rejects.toThrow(refused('session-not-found'))
+    await sessions.open(parent)
+    await expect(trial(source, { id: child })).rejects.toThrow(refused('session-not-live'))
+    // Nothing was left behind.
+    expect((await sessions.list()).map(({ id }) => id)).toEqual(['parent'])
+    expect((await sessions.fork(parent, { id: child, boundary: end })).session.length).toBe(end + 2)
+  })
+
+  it('[R7, W7] that cannot be stored is none, and may be tried again', async () => {
+    const { sessions, storage } = house()
+    turn(await sessions.open(parent), 1)
+    await sessions.live(parent)?.flush()
+    storage.beforeAppend = () => {
+      throw new Error('disk gone')
+    }
+    await expect(sessions.fork(parent, { id: child })).rejects.toThrow()
+    expect(sessions.live(child)).toBeUndefined()
+    storage.beforeAppend = () => undefined
+    expect(textsOf(await sessions.fork(parent, { id: child }))).toHaveLength(3)
+  })
+})
+
+describe('extensions', () => {
+  const noted = defineEvent<{ readonly note: string }>('acme/noted')
+
+  it('[L18, M2] are known to every session of a house, forks and reopened ones too', async () => {
+    const { sessions, storage, again } = house({
+      eventTypes: [noted, toolResultTrim],
+      projections: [toolResultTrimming],
+    })
+    const { session } = await sessions.open(parent)
+    session.append(noted, { note: 'hi' })
+    const fork = await sessions.fork(parent, { id: child })
+    fork.session.append(noted, { note: 'there' })
+    await sessions.closeAll()
+    expect((await again().open(child)).session.eventAt(0)).toMatchObject({ type: 'acme/noted', data: { note: 'hi' } })
+    const bare = new Sessions({ storage, lease: memoryLease(), now: () => 5, newId: countedIds() })
+    await expect(bare.open(parent)).rejects.toThrow(refused('unknown-type'))
+  })
+
+  it('[I1] of a house that vetoes are asked in every session', async () => {
+    const invariant = { key: 'quiet', problem: () => 'nothing may be said' }
+    const { session } = await house({ invariants: [invariant] }).sessions.open(parent)
+    expect(() => session.append('turn/start', { turn: 1 })).toThrow(refused('invariant'))
+    expect(session.length).toBe(0)
+  })
+})
