@@ -47,6 +47,8 @@ const codes: Record<string, SessionErrorCode> = {
   'sur-01-v3-old-replace-keys.jsonl': 'surface-op',
   'sur-04-replace-swallows-system-head.jsonl': 'system-head',
   'sur-15-head-plus-neighbour.jsonl': 'system-head',
+  'frk-07-marker-without-seeded.jsonl': 'header',
+  'frk-07-seeded-without-marker.jsonl': 'header',
   'load-13-version-4.jsonl': 'header',
   'load-13-version-99.jsonl': 'header',
 }
