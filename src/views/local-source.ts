@@ -1,11 +1,9 @@
 /** A session of the core as a source of views: in memory, without a worker, an agent or storage. */
 import { SessionError } from '../core/errors.ts'
 import type { SessionEvent } from '../core/events.ts'
-import type { SessionSeq } from '../core/ids.ts'
-import { projectMessage } from '../core/messages.ts'
 import type { Session } from '../core/session.ts'
-import { isReplaceSurfaceEvent } from '../core/surface.ts'
-import type { SessionSource, SessionStatus, SurfaceNode } from './source.ts'
+import type { SessionSource, SessionStatus } from './source.ts'
+import { surfaceNodes } from './surface-nodes.ts'
 import { evolveUsage, usageFold } from './usage.ts'
 
 const STATUS: SessionStatus = Object.freeze({
@@ -22,11 +20,6 @@ export function localSource(session: Session): SessionSource {
     if (event !== undefined) return event
     throw new SessionError('not-resident', `Event ${seq} of session ${session.id} is not in memory`, { seq })
   }
-  const nodeAt = (seq: SessionSeq): SurfaceNode => {
-    const event = eventAt(seq)
-    const replaces = isReplaceSurfaceEvent(event) ? (event.sourceEventSeqs ?? []) : null
-    return { seq, message: projectMessage(event), replaces, projected: false }
-  }
   return {
     id: session.id,
     get length() {
@@ -41,7 +34,7 @@ export function localSource(session: Session): SessionSource {
     async *readEvents({ from, to }) {
       for (let seq = from; seq < Math.min(to, session.length); seq += 1) yield eventAt(seq)
     },
-    readSurface: async () => ({ length: session.length, nodes: session.surface.nodes.map(nodeAt) }),
+    readSurface: async () => ({ length: session.length, nodes: surfaceNodes(session) }),
     subscribe: listener => session.subscribe(entry => listener({ kind: 'committed', entries: [entry] })),
   }
 }

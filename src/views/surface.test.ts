@@ -2,9 +2,11 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
   append,
+  counter,
   newSession,
   over,
   prompted,
+  returned,
   said,
   surfaceLog,
   textBlock,
@@ -12,14 +14,22 @@ import {
   toolResult,
   user,
 } from '../core/builders.ts'
+import { toolResultTrim, toolResultTrimming } from '../core/interpreters/tool-result-trim.ts'
+import { Session } from '../core/session.ts'
 import type { Committed } from '../core/fold.ts'
 import type { Message } from '../core/events.ts'
 import { SessionSeq } from '../core/ids.ts'
 import { localSource } from './local-source.ts'
+import { surfaceNodes } from './surface-nodes.ts'
 import { emptySurface, evolveSurface, surfaceFrom, type SurfaceView } from './surface.ts'
 import { estimateTokens } from './tokens.ts'
 import { talk } from './view-kit.ts'
 
+/** A session whose tool results can be trimmed. */
+const trimmable = (): Session =>
+  Session.create({ id: 'test', now: counter(), eventTypes: [toolResultTrim], projections: [toolResultTrimming] })
+const trim = (session: Session, seq: SessionSeq): unknown =>
+  session.append(toolResultTrim, { targets: [{ seq, headChars: 0, tailChars: 0 }] })
 const plain = ({ nodes, ...rest }: SurfaceView): object => ({ ...rest, nodes: [...nodes] })
 
 describe('the surface view', () => {
@@ -49,6 +59,24 @@ describe('the surface view', () => {
     expect(surfaceFrom(nodes, 1).nodes.at(0)?.origin).toEqual({ kind: 'projected' })
   })
 
+  it('[V9, M1] shows what a projection made of a node, in its place', () => {
+    const session = trimmable()
+    let view = emptySurface
+    for (const draft of [said('a'), returned('c', 'x'.repeat(400)), said('b')]) append(session, draft)
+    view = surfaceFrom(surfaceNodes(session), 3)
+    session.subscribe(entry => void (view = evolveSurface(view, entry)))
+    trim(session, SessionSeq(1))
+    const [first, trimmed, last] = [...view.nodes]
+    expect([first?.origin.kind, trimmed?.origin.kind, last?.origin.kind]).toEqual(['appended', 'projected', 'appended'])
+    expect(trimmed?.message).toBe(session.messages.at(1))
+    expect(trimmed?.tokens).toBeLessThan(40)
+    expect(view.messages).toBe(3)
+    // A node that replaces it is its own again.
+    append(session, over(said('sum'), 0, 1, [0, 1]))
+    expect([...view.nodes].map(({ origin }) => origin.kind)).toEqual(['replaces', 'appended'])
+    expect(plain(view)).toEqual(plain(surfaceFrom(surfaceNodes(session), session.length)))
+  })
+
   it('[V9] passes over events it has', () => {
     const [entry] = talk([1, 2, 3, 4]).entries as [Committed]
     const view = evolveSurface(emptySurface, entry)
@@ -60,10 +88,12 @@ describe('the surface view', () => {
     const sessions = fc.oneof(
       choices.map(each => talk(each)),
       choices.map(each => {
-        const session = newSession()
+        const session = trimmable()
         const entries: Committed[] = []
         session.subscribe(entry => entries.push(entry))
         for (const draft of surfaceLog(each).drafts) append(session, draft)
+        const results = session.surface.nodes.filter(seq => session.eventAt(seq)?.type === 'tool/result')
+        for (const seq of results.slice(0, 3)) trim(session, seq)
         return { session, entries }
       }),
     )
@@ -71,15 +101,20 @@ describe('the surface view', () => {
       fc.asyncProperty(sessions, fc.nat(), async ({ session, entries }, at) => {
         const { nodes, length } = await localSource(session).readSurface()
         const anew = plain(surfaceFrom(nodes, length))
-        const replica = newSession()
+        const replica = trimmable()
         let view = emptySurface
         for (const entry of entries) {
           const before = view
           view = evolveSurface(view, entry)
           const known = new Map([...before.nodes].map(node => [node.seq, node]))
-          for (const node of view.nodes) expect(known.get(node.seq) ?? node).toBe(node)
+          const { surfaceChange: change } = entry
+          const touched = change.kind === 'project' ? change.projected.map(({ seq }) => seq) : []
+          for (const node of view.nodes) {
+            if (!touched.includes(node.seq)) expect(known.get(node.seq) ?? node).toBe(node)
+          }
           const { type, data, seq: _, time: __, ...intent } = entry.event
-          append(replica, { type, data, ...intent })
+          if ((type as string) === toolResultTrim.type) replica.append(toolResultTrim, data as never)
+          else append(replica, { type, data, ...intent })
           if (entry.event.seq === at % entries.length) {
             const read = await localSource(replica).readSurface()
             const later = entries.slice(read.length).reduce(evolveSurface, surfaceFrom(read.nodes, read.length))

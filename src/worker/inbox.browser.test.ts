@@ -4,6 +4,7 @@ import type { SessionEvent } from '../core/events.ts'
 import type { Message } from '../core/events.ts'
 import { MessageId, SessionSeq } from '../core/ids.ts'
 import type { SessionUpdate } from '../views/source.ts'
+import { surfaceView } from '../views/surface-view.ts'
 import { evolveUsage, usageFold } from '../views/usage.ts'
 import type { ClientSession } from './client-session.ts'
 import { connect, type ConnectOptions, type Palimpsest } from './client.ts'
@@ -229,6 +230,46 @@ describe('what a page knows', () => {
     expect(nodes.map(node => node.replaces)).toEqual([[0, 1], null, null, null])
     expect(nodes.map(node => node.projected)).toEqual([false, false, false, false])
     expect(nodes.flatMap(node => node.message ?? [])).toEqual(await session.deriveMessages())
+  })
+
+  it('[B5, M1, M6] a page offloads an image: its surface shows the projected message, the log and the next opening too', async () => {
+    const database = freshDatabase()
+    const first = connected(database)
+    const session = await first.sessions.open('s')
+    const surface = surfaceView(session)
+    const stop = surface.subscribe(() => undefined)
+    const attachment = { attachmentId: 'a', mediaType: 'image/png' as const, bytes: 9, width: 3, height: 3 }
+    const { seq } = await session.append(
+      'user/message',
+      {
+        id: MessageId('m'),
+        role: 'user',
+        content: [
+          { type: 'text', text: 'Look' },
+          { type: 'image', attachment },
+        ],
+        source: { kind: 'user' },
+      },
+      { surfaceOp: 'append' },
+    )
+    await session.append('image/offload', { targets: [{ seq, imageIndexes: [0] }] })
+    const content = [
+      { type: 'text', text: 'Look' },
+      { type: 'image', attachment, offloaded: true },
+    ]
+    await expect.poll(() => surface.getSnapshot().surface.nodes.at(0)?.origin.kind).toBe('projected')
+    expect(surface.getSnapshot().surface.nodes.at(0)?.message?.content).toEqual(content)
+    expect((await session.readSurface()).nodes).toMatchObject([{ seq, projected: true, message: { content } }])
+    expect((await session.deriveMessages())[0]?.content).toEqual(content)
+    expect(session.surface.contentGeneration).toBe(1)
+    await expect(session.append('image/offload', { targets: [{ seq, imageIndexes: [0] }] })).rejects.toMatchObject({
+      name: 'SessionError',
+      code: 'projection',
+    })
+    stop()
+    await first.close()
+    const again = await connected(database).sessions.open('s')
+    expect((await again.readSurface()).nodes).toMatchObject([{ seq, projected: true, message: { content } }])
   })
 
   it('[A16] progress of a tool of the worker and of one of the page arrives with the status', async () => {

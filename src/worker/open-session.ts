@@ -1,14 +1,13 @@
 /** A session that is open in the worker: its agent, and the pages that watch it. */
 import { Agent, type AgentSetup } from '../agent/agent.ts'
 import type { InboxTarget } from '../core/inbox.ts'
-import type { SurfaceEvent } from '../core/events.ts'
 import type { AssistantStreamFrame } from '../core/live.ts'
 import { jsonText } from '../core/json.ts'
-import { projectMessage } from '../core/messages.ts'
 import type { LiveSession } from '../sessions/live-session.ts'
 import type { WriteBehindStatus } from '../storage/write-behind.ts'
 import { Outbox } from './outbox.ts'
-import type { SessionSource, SessionStatus, SurfaceNode } from '../views/source.ts'
+import type { SessionSource, SessionStatus } from '../views/source.ts'
+import { surfaceNodes } from '../views/surface-nodes.ts'
 import { usageFold } from '../views/usage.ts'
 import type { Attachment, FeedItem, SendAnswer, WireError } from './protocol.ts'
 
@@ -100,14 +99,7 @@ export class OpenSession {
 
   readSurface(): Awaited<ReturnType<SessionSource['readSurface']>> {
     const { session } = this.live
-    const nodes = session.surface.nodes.map((seq, position): SurfaceNode => {
-      // Events of the surface are resident.
-      const event = session.eventAt(seq) as SurfaceEvent
-      const message = session.messages.atNode(position)
-      const replaces = event.surfaceOp === 'append' ? null : (event.sourceEventSeqs ?? [])
-      return { seq, message, replaces, projected: message !== projectMessage(event) }
-    })
-    return { length: session.length, nodes }
+    return { length: session.length, nodes: surfaceNodes(session) }
   }
 
   /** Tells the pages what is left to tell, and nothing more. The agent must have been disposed of. */
