@@ -3,7 +3,7 @@ import type { AssistantMessage, ContentBlock, EventOf, LlmFailure, Message } fro
 import { CallId, MessageId } from '../core/ids.ts'
 import { type JsonValue, shareJson } from '../core/json.ts'
 import type { Session } from '../core/session.ts'
-import { type Assembled, StreamAssembler } from '../core/stream.ts'
+import { StreamAssembler } from '../core/stream.ts'
 import { wellFormedBlock } from '../core/well-formed.ts'
 import { packStream, type TimedChunk } from '../core/stream-records.ts'
 import { failureOf } from './failure.ts'
@@ -59,6 +59,17 @@ export async function runAttempt(options: AttemptOptions): Promise<AttemptOutcom
     return event
   }
 
+  const settleCancelled = () => {
+    const visible = assembler.interruptedPrefix()
+    if (visible.length === 0) return settleAttempt()
+    try {
+      settleMessage(visible, { interrupted: true })
+    } catch {
+      // An invariant of the session refuses what came so far: the attempt keeps it.
+      settleAttempt()
+    }
+  }
+
   try {
     let thrown: unknown
     try {
@@ -75,9 +86,7 @@ export async function runAttempt(options: AttemptOptions): Promise<AttemptOutcom
     }
 
     if (request.signal.aborted) {
-      const visible = assembler.interruptedPrefix()
-      if (visible.length > 0) settleMessage(visible, { interrupted: true })
-      else settleAttempt()
+      settleCancelled()
       return { kind: 'cancelled' }
     }
     if (thrown !== undefined) {
@@ -93,16 +102,15 @@ export async function runAttempt(options: AttemptOptions): Promise<AttemptOutcom
       settleAttempt()
       return { kind: 'failed', failure: finished.failure }
     }
-    let assembled: Assembled
     try {
-      assembled = assembler.assemble({ dropBlankText: true })
+      const { blocks, finish, replayState } = assembler.assemble({ dropBlankText: true })
+      const event = settleMessage(blocks, { replayState })
+      return { kind: 'message', event, truncated: finish.kind === 'max-tokens' }
     } catch (error) {
+      // It cannot be put together, or an invariant of the session refuses it.
       settleAttempt()
       return { kind: 'failed', failure: failureOf(error) }
     }
-    const { blocks, finish, replayState } = assembled
-    const event = settleMessage(blocks, { replayState })
-    return { kind: 'message', event, truncated: finish.kind === 'max-tokens' }
   } finally {
     onFrame({ kind: 'end', attemptId, revision, outcome: end })
   }

@@ -2,8 +2,10 @@
 import { refusal, SessionError } from './errors.ts'
 import type { EventDefinition } from './event-definition.ts'
 import type { SessionEvent } from './events.ts'
+import { isSafeNonNegativeInteger } from './ids.ts'
 import type { JsonValue } from './json.ts'
-import { type Interpreters, type MessageProjection, missingInterpreter } from './message-projection.ts'
+import { isString, listOf } from './keyframe-shapes.ts'
+import { inWords, type Interpreters, type MessageProjection, missingInterpreter } from './message-projection.ts'
 import { isKnownEventType, isProjectingEventType } from './vocabulary.ts'
 
 export type ExtensionOptions = {
@@ -19,8 +21,8 @@ export class Extensions implements Interpreters {
   readonly #used = new Set<string>()
   readonly #types = new Set<string>()
   readonly #ignored = new Set<string>()
-  /** The interpreter that was used and is gone. */
-  #withdrawn: MessageProjection | null = null
+  /** The type whose interpreter was used and is gone. */
+  #withdrawn: string | null = null
 
   constructor({ eventTypes = [], projections = [] }: ExtensionOptions) {
     for (const definition of eventTypes) this.define(definition)
@@ -42,16 +44,23 @@ export class Extensions implements Interpreters {
     this.#definitions.set(type, definition)
   }
 
-  /** @throws {SessionError} `registration` for a second interpreter of a type, or for a type that is not said to project. */
+  /**
+   * @throws {SessionError} `registration` for a second interpreter of a type, a type that is not said to project, or a
+   * version a keyframe could not keep.
+   */
   register(projection: MessageProjection): () => void {
-    const { type } = projection
+    const { type, version } = projection
+    if (!isSafeNonNegativeInteger(version)) throw new SessionError('registration', `${type} has no version that counts`)
     if (!this.needs(type)) throw new SessionError('registration', `Event type ${type} is not defined as projecting`)
     if (this.#projections.has(type)) throw new SessionError('registration', `${type} has an interpreter already`)
     this.#projections.set(type, projection)
+    let isRegistered = true
     return () => {
-      if (this.#projections.get(type) !== projection) return
+      // Once: it may be registered again, and that is not this one's to end.
+      if (!isRegistered) return
+      isRegistered = false
       this.#projections.delete(type)
-      if (this.#used.has(type)) this.#withdrawn ??= projection
+      if (this.#used.has(type)) this.#withdrawn ??= type
     }
   }
 
@@ -83,16 +92,22 @@ export class Extensions implements Interpreters {
     try {
       found = problem(event.data as JsonValue)
     } catch (error) {
-      throw refusal('payload', event, `could not be checked by its definition: ${String(error)}`, undefined, {
+      throw refusal('payload', event, `could not be checked by its definition: ${inWords(error)}`, undefined, {
         cause: error,
       })
     }
-    if (typeof found === 'string') throw refusal('payload', event, `was refused by its definition: ${found}`)
+    // Whatever else it answers, such as a promise, does not say that the payload is fine.
+    if (found !== null && found !== undefined) {
+      throw refusal('payload', event, `was refused by its definition: ${inWords(found)}`)
+    }
   }
 
   /** Takes note of a committed event of a type the core does not own. */
   committed({ type, ignorable }: { readonly type: string; readonly ignorable?: true }, projects: boolean): void {
-    if (projects) this.#used.add(type)
+    if (projects) {
+      this.#used.add(type)
+      if (!this.#projections.has(type)) this.#withdrawn ??= type
+    }
     if (this.#definitions.has(type)) this.#types.add(type)
     else if (ignorable === true && !isKnownEventType(type)) this.#ignored.add(type)
   }
@@ -100,7 +115,7 @@ export class Extensions implements Interpreters {
   /** @throws {SessionError} `interpreter-withdrawn` when what the surface says cannot be told any more (SPEC M3). */
   checkInterpreters(): void {
     if (this.#withdrawn === null) return
-    const { type } = this.#withdrawn
+    const type = this.#withdrawn
     const message = `The interpreter of ${type} was removed after it was used: open the session again with it`
     throw new SessionError('interpreter-withdrawn', message, { eventType: type })
   }
@@ -121,6 +136,7 @@ export class Extensions implements Interpreters {
    * @throws {SessionError} `interpreter-missing`; `keyframe` when a replay of the log would now come out differently.
    */
   restore({ interpreters, types, ignored }: ExtensionsSeen): void {
+    if (![types, ignored].every(listOf(isString))) throw stale('it does not say which types there were')
     for (const [type, version] of Object.entries(interpreters)) {
       const projection = this.#projections.get(type)
       if (projection === undefined && this.needs(type)) throw missingInterpreter(type)

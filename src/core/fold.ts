@@ -32,7 +32,8 @@ export type FoldContext = {
 
 /**
  * A derived value. `evolve` is pure, cannot fail for an admitted event and returns the same reference when the event is
- * not its business. `toJSON`/`fromJSON` carry the state in a keyframe; a changed meaning needs a new `version`.
+ * not its business. `toJSON`/`fromJSON` carry the state in a keyframe; a changed meaning needs a new `version`, and
+ * `fromJSON` throws for what `toJSON` would not give.
  */
 export type Fold<State> = {
   readonly key: string
@@ -60,7 +61,7 @@ export class FoldSet {
     if (this.#folds.some(each => each.key === fold.key)) {
       throw new SessionError('registration', `A fold named ${fold.key} is already registered`)
     }
-    this.#folds.push(fold as Fold<unknown>)
+    this.#folds.push(fold)
     this.#states.push(state)
   }
 
@@ -77,7 +78,7 @@ export class FoldSet {
 
   /** The state of a registered fold. @throws {SessionError} `registration` when it is not registered. */
   state<State>(fold: Fold<State>): State {
-    const index = this.#folds.indexOf(fold as Fold<unknown>)
+    const index = this.#folds.indexOf(fold)
     if (index === -1) throw new SessionError('registration', `No fold named ${fold.key} is registered`)
     return this.#states[index] as State
   }

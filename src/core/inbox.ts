@@ -88,7 +88,7 @@ function isSplice(data: unknown): data is InboxSplice {
 }
 
 /** What a turn could say: admission takes it as a `user/message`. */
-function isUserMessage(value: unknown): value is UserMessage {
+export function isUserMessage(value: unknown): value is UserMessage {
   const { id, role, content, source } = (value ?? {}) as Partial<UserMessage>
   return isText(id) && role === 'user' && Array.isArray(content) && content.every(isSaid) && isText(source?.kind)
 }

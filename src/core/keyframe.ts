@@ -4,15 +4,17 @@
  * (SPEC K1–K4).
  */
 import { SessionError } from './errors.ts'
-import type { SessionEvent } from './events.ts'
+import type { SessionEvent, SurfaceEvent } from './events.ts'
 import { type Extensions, type ExtensionsSeen, stale } from './extensions.ts'
 import { type Fold, FoldSet, type FoldStates } from './fold.ts'
 import { isSafeNonNegativeInteger, SessionSeq } from './ids.ts'
 import type { JsonValue } from './json.ts'
+import { isCount, isString, membersOf, stateShapes } from './keyframe-shapes.ts'
 import { checkEnvelope } from './log.ts'
+import { checkedMessage, inWords } from './message-projection.ts'
 import { ResidentLog } from './resident-log.ts'
 import { checkPayload } from './shapes.ts'
-import { isSurfaceEvent, surfaceFold } from './surface.ts'
+import { checkSurfaceFields, isSurfaceEvent, surfaceFold } from './surface.ts'
 
 /** All that admission and reading need of the events before `seq`. Plain JSON. */
 export type Keyframe = {
@@ -51,11 +53,13 @@ export function readKeyframe(
     const { version, seq, last } = keyframe
     if (version !== 1) throw stale(`its layout is version ${String(version)}`)
     if (keyframe.sessionId !== sessionId) throw stale(`it is one of session ${keyframe.sessionId}`)
-    if (!isSafeNonNegativeInteger(seq) || (last?.seq ?? -1) !== seq - 1) throw stale('it does not say where it is')
+    const isPlaced = seq === 0 ? last === null : isLast(last) && last?.seq === seq - 1
+    if (!isSafeNonNegativeInteger(seq) || !isPlaced) throw stale('it does not say where it is')
     extensions.restore(keyframe.extensions)
     for (const event of surfaceEvents) {
       checkEnvelope(event, event.seq, extensions.knows)
       checkPayload(event)
+      checkSurfaceFields(event, extensions.knows)
     }
     const log = new ResidentLog(seq, surfaceEvents)
     const states = foldStates(keyframe, folds)
@@ -65,8 +69,15 @@ export function readKeyframe(
       const event = node < seq ? log.at(node) : undefined
       return event !== undefined && event.seq === node && isSurfaceEvent(event)
     }
-    if (!nodes.every(isOnLog) || new Set(nodes).size < nodes.length)
-      throw stale('its surface is not the one of the events')
+    // As many as events, each its own, each among them: the surface is exactly the events.
+    const isExact = nodes.length === surfaceEvents.length && new Set(nodes).size === nodes.length
+    if (!isExact || !nodes.every(isOnLog)) throw stale('its surface is not the one of the events')
+    for (const [node, message] of projected) {
+      // Nothing else is in the log so far.
+      const event = log.at(node) as SurfaceEvent | undefined
+      if (event === undefined) throw stale(`it has a message for ${node}, which is not on its surface`)
+      checkedMessage(event, message)
+    }
     const result = new FoldSet()
     folds.forEach((fold, index) => {
       const context = { nodes, projected, eventAt: log.at }
@@ -77,9 +88,16 @@ export function readKeyframe(
     // Whatever is wrong with it: folding the whole log tells more.
     if (error instanceof SessionError && (error.code === 'keyframe' || error.code === 'interpreter-missing'))
       throw error
-    throw new SessionError('keyframe', `The keyframe cannot be read: ${String(error)}`, { sessionId }, { cause: error })
+    throw new SessionError(
+      'keyframe',
+      `The keyframe cannot be read: ${inWords(error)}`,
+      { sessionId },
+      { cause: error },
+    )
   }
 }
+
+const isLast = membersOf({ seq: isCount, type: isString, time: Number.isSafeInteger })
 
 /** The state of each fold, in their order; the first one is the surface. */
 function foldStates({ folds: states }: Keyframe, folds: readonly Fold<unknown>[]): readonly JsonValue[] {
@@ -87,6 +105,7 @@ function foldStates({ folds: states }: Keyframe, folds: readonly Fold<unknown>[]
     const stored = Object.hasOwn(states, key) ? states[key] : undefined
     if (stored === undefined) throw stale(`it has no ${key}`)
     if (stored.version !== version) throw stale(`its ${key} is version ${stored.version}, not ${version}`)
+    if (stateShapes.get(key)?.(stored.state) === false) throw stale(`its ${key} is no state of that fold`)
     return stored.state
   })
 }

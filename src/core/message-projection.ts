@@ -35,6 +35,18 @@ export type Interpreters = {
   needs(type: string): boolean
 }
 
+/** A value in words, such as one that was thrown. Cannot fail, whatever it is. */
+export function inWords(value: unknown): string {
+  try {
+    return String(value instanceof Error ? value.message : value)
+  } catch {
+    return 'something that has no words'
+  }
+}
+
+/** Why an interpreter refuses, or is refused. */
+export const unfit = (why: string): SessionError => new SessionError('projection', why)
+
 /** What a projection is planned against. */
 export type ProjectedSurface = {
   readonly nodes: readonly SessionSeq[]
@@ -59,49 +71,48 @@ export function planProjection(
   const nodeAt = (seq: SessionSeq) =>
     surface.nodes.includes(seq) ? (eventAt(seq) as SurfaceEvent | undefined) : undefined
   let nodes: readonly SessionSeq[] | null = null
-  let answer: (readonly [SessionSeq, Message])[]
+  const projected = new Map<SessionSeq, ProjectedMessage>()
   try {
-    answer = [
-      ...projection.project(event, {
-        get nodes() {
-          return (nodes ??= Object.freeze([...surface.nodes]))
-        },
-        eventAt: nodeAt,
-        messageAt: seq => {
-          const node = nodeAt(seq)
-          return node && (surface.projected.get(seq) ?? messageOf(node))
-        },
-      }),
-    ]
+    const answer = projection.project(event, {
+      get nodes() {
+        return (nodes ??= Object.freeze([...surface.nodes]))
+      },
+      eventAt: nodeAt,
+      messageAt: seq => {
+        const node = nodeAt(seq)
+        return node && (surface.projected.get(seq) ?? messageOf(node))
+      },
+    })
+    // Checked one by one: an answer without end is refused at the first that repeats.
+    for (const [seq, message] of answer) {
+      const at = surface.nodes.lastIndexOf(seq)
+      const node = nodeAt(seq)
+      if (node === undefined) throw unfit(`it answers for ${seq}, which is not on the surface`)
+      if (projected.has(seq)) throw unfit(`it answers twice for ${seq}`)
+      projected.set(seq, { at, seq: node.seq, message: checkedMessage(node, message) })
+    }
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error)
-    throw refusal('projection', event, `was refused by its interpreter: ${why}`, undefined, { cause: error })
+    throw refusal('projection', event, `was refused by its interpreter: ${inWords(error)}`, undefined, { cause: error })
   }
-  const projected = answer.map(([seq, message]): ProjectedMessage => {
-    const fail = (what: string, cause?: unknown): never => {
-      throw refusal('projection', event, `has an interpreter that ${what} for ${seq}`, undefined, { cause })
-    }
-    const at = surface.nodes.lastIndexOf(seq)
-    const node = nodeAt(seq) ?? fail('answers, though it is not on the surface,')
-    const own = messageOf(node)
-    let copy: Message
-    try {
-      copy = snapshotJson(message)
-      checkPayload({
-        ...node,
-        data: node.type === 'user/message' ? copy : { ...node.data, message: copy },
-      } as SurfaceEvent)
-    } catch (error) {
-      return fail('gives no message of its type', error)
-    }
-    const { id, role, source } = own
-    if (copy.id !== id || copy.role !== role || !equalJson(copy.source, source)) fail('changes id, role or source')
-    return { at, seq, message: copy }
-  })
-  if (new Set(projected.map(({ seq }) => seq)).size < projected.length) {
-    throw refusal('projection', event, 'has an interpreter that answers twice for one node')
+  return { kind: 'project', seq: event.seq, projected: [...projected.values()] }
+}
+
+/**
+ * A copy of a message that is to stand for the own one of `node`.
+ *
+ * @throws {SessionError} when it is no lossless JSON, no message of the event's type, or has another id, role or source.
+ */
+export function checkedMessage(node: SurfaceEvent, message: Message): Message {
+  const copy = snapshotJson(message)
+  checkPayload({
+    ...node,
+    data: node.type === 'user/message' ? copy : { ...node.data, message: copy },
+  } as SurfaceEvent)
+  const { id, role, source } = messageOf(node)
+  if (copy.id !== id || copy.role !== role || !equalJson(copy.source, source)) {
+    throw unfit(`the message of ${node.seq} has another id, role or source`)
   }
-  return { kind: 'project', seq: event.seq, projected }
+  return copy
 }
 
 export function missingInterpreter(type: string, seq?: number): SessionError {

@@ -34,6 +34,6 @@ export class ResidentLog {
 
   /** Events `from` (inclusive) to `to` (exclusive), all of the tail. */
   slice(from: number, to: number): SessionEvent[] {
-    return this.#tail.slice(from - this.base, to - this.base)
+    return this.#tail.slice(from - this.base, Math.max(0, to - this.base))
   }
 }

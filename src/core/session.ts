@@ -13,7 +13,7 @@ import type {
 } from './events.ts'
 import { SESSION_FORMAT_VERSION } from './events.ts'
 import { type ExtensionOptions, Extensions } from './extensions.ts'
-import { type Committed, type Fold, FoldSet, type FoldStates } from './fold.ts'
+import { type Committed, type Fold, FoldSet } from './fold.ts'
 import { childHeader } from './fork.ts'
 import { isSafeNonNegativeInteger, SessionId, SessionSeq } from './ids.ts'
 import { inboxFold, planCancellation } from './inbox.ts'
@@ -53,6 +53,8 @@ export type SessionOptions = ExtensionOptions & {
   readonly folds?: readonly Fold<unknown>[]
   /** Rules every event must keep, stored ones too; asked in order, after admission. */
   readonly invariants?: readonly Invariant[]
+  /** Rules events appended from now on must keep; what is stored opens as it is, and `verify` tells. */
+  readonly liveInvariants?: readonly Invariant[]
 }
 
 export type CreateOptions = SessionOptions & {
@@ -87,7 +89,10 @@ export type KeyframeOptions = OpenOptions & {
   readonly events: readonly SessionEvent[]
 }
 
-/** Where a session first differs from the replay of its log: in which fold, and where in its JSON. */
+/**
+ * Where a session first differs from the replay of its log: in which fold, and where in its JSON. The fold `log` stands
+ * for what is no fold: the events that are resident, the last one, what extensions have seen.
+ */
 export type SessionDifference = JsonDifference & { readonly fold: string }
 
 /** The surface as others see it: what the model reads now. Every read throws once an interpreter is withdrawn (SPEC M3). */
@@ -161,7 +166,7 @@ export class Session {
   readonly inheritedEventCount: number
   readonly surface: SessionSurface
 
-  readonly #options: SessionOptions
+  readonly #options: Pick<SessionOptions, 'now' | 'onListenerError' | 'folds'>
   readonly #readOnly: boolean
   readonly #extensions: Extensions
   readonly #log: ResidentLog
@@ -177,12 +182,15 @@ export class Session {
   private constructor(options: SessionOptions, opening: Opening) {
     const { header, from, events, readOnly = false } = opening
     this.header = header
-    this.#options = options
+    // Not all of them: what they say of events is not to be kept.
+    const { now, onListenerError, folds: own = [] } = options
+    this.#options = { now, folds: own, ...(onListenerError && { onListenerError }) }
     this.#readOnly = readOnly
     this.#extensions = new Extensions(options)
     this.#invariants = options.invariants ?? []
-    const folds = [...coreFolds, ...(options.folds ?? [])]
-    for (const fold of foldsOf(this.#invariants)) if (!folds.includes(fold)) folds.push(fold)
+    const folds = [...coreFolds, ...own]
+    const invariants = [...this.#invariants, ...(options.liveInvariants ?? [])]
+    for (const fold of foldsOf(invariants)) if (!folds.includes(fold)) folds.push(fold)
     if (from === undefined) {
       this.#log = new ResidentLog()
       this.#folds = new FoldSet(folds)
@@ -212,6 +220,7 @@ export class Session {
     if (opening.isFork === true) this.#mark({ inherited: true })
     else if (events !== null && !readOnly && this.#folds.state(seedFold).endSeed !== log.length - 1) this.#mark({})
     this.inheritedEventCount = this.#checkedCut(opening)
+    this.#invariants = invariants
   }
 
   /**
@@ -377,7 +386,6 @@ export class Session {
     if (this.#busy) {
       throw refusal('reentrant', { type, seq }, 'was appended while the same session was committing another event')
     }
-    this.#extensions.checkInterpreters()
     const time = this.#now(type)
     // Getters and the clock may have appended meanwhile: the seq is taken last.
     const event = candidate(type, SessionSeq(this.length), time, snapshot, placement)
@@ -425,6 +433,8 @@ export class Session {
     const child = Session.create({
       ...this.#options,
       ...this.#extensions.options,
+      // Its seed kept those that this session asks of stored events.
+      liveInvariants: this.#invariants,
       id,
       header,
       seed,
@@ -440,9 +450,9 @@ export class Session {
    * @throws {SessionError} of the first event that is refused.
    */
   replay(events: readonly SessionEvent[], more: Pick<SessionOptions, 'invariants'> = {}): Session {
-    const { now, folds = [] } = this.#options
-    const options = { now, folds, ...this.#extensions.options, ...more }
-    return new Session(options, { header: this.header, events, readOnly: true, isPrefix: true })
+    const { header, inheritedEventCount } = this.#readable()
+    const options = { ...this.#options, ...this.#extensions.options, ...more }
+    return new Session(options, { header, events, readOnly: true, isPrefix: true, inheritedEventCount })
   }
 
   /**
@@ -476,15 +486,16 @@ export class Session {
    * @throws {SessionError} of the first event that breaks a rule.
    */
   verify(events: readonly SessionEvent[]): SessionDifference | null {
-    const replay = this.replay(events, { invariants: this.#invariants }).keyframe()
-    const { seq, last, folds } = this.keyframe()
-    const own: FoldStates = { ...folds, log: { version: 1, state: { seq, last } } }
-    const whole: FoldStates = { ...replay.folds, log: { version: 1, state: { seq: replay.seq, last: replay.last } } }
-    for (const [fold, { state }] of Object.entries(whole)) {
-      const difference = jsonDifference(state, own[fold]?.state)
+    const { folds: expected, ...whole } = this.replay(events, { invariants: this.#invariants }).keyframe()
+    const { folds: actual, ...own } = this.keyframe()
+    for (const [fold, { state }] of Object.entries(expected)) {
+      const difference = jsonDifference(state, actual[fold]?.state)
       if (difference !== null) return { fold, ...difference }
     }
-    return null
+    const resident = events.map((_, seq) => this.eventAt(seq))
+    const stored = events.map((event, seq) => resident[seq] && event)
+    const difference = jsonDifference({ ...whole, events: stored }, { ...own, events: resident })
+    return difference && { fold: 'log', ...difference }
   }
 
   /** Itself, when its surface may be read. */
@@ -511,13 +522,22 @@ export class Session {
 
   /** Decides about an event; throws when it may not be the next one. Changes nothing. */
   #plan(event: SessionEvent): Committed {
-    const surfaceChange = planAdmission(event, this.#surface, this.#log.at, this.#extensions)
-    const committed = { event, surfaceChange }
-    for (const invariant of this.#invariants) {
-      const found = invariant.problem(committed, this.#view)
-      if (found !== null) throw refusal('invariant', event, `breaks the invariant ${invariant.key}: ${found}`)
+    try {
+      this.#extensions.checkInterpreters()
+      const surfaceChange = planAdmission(event, this.#surface, this.#log.at, this.#extensions)
+      const committed = { event, surfaceChange }
+      for (const invariant of this.#invariants) {
+        const found = invariant.problem(committed, this.#view)
+        if (found !== null) throw refusal('invariant', event, `breaks the invariant ${invariant.key}: ${found}`)
+      }
+      return committed
+    } catch (error) {
+      // A range that is right in one session may be stale in its fork: say which one refused it.
+      if (error instanceof SessionError && error.sessionId === undefined) {
+        Object.defineProperty(error, 'sessionId', { value: this.id, enumerable: true })
+      }
+      throw error
     }
-    return committed
   }
 
   #commit(committed: Committed): void {
@@ -571,12 +591,13 @@ export class Session {
   /** The inherited cut, which header, log and caller must agree about (SPEC L11). */
   #checkedCut({ inheritedEventCount: told, isPrefix = false }: Opening): number {
     const { isSeeded, id } = this.header
+    if (isPrefix) return Math.min(told ?? 0, this.length)
     const { inherited } = this.#folds.state(seedFold)
     const fail = (what: string): never => {
       throw new SessionError('header', `Session ${id} ${what}`, { sessionId: id })
     }
     if (isSeeded && inherited === null) {
-      return isPrefix ? this.length : fail('is seeded, but no session/end-seed of its log says where that ends')
+      return fail('is seeded, but no session/end-seed of its log says where that ends')
     }
     if (!isSeeded && inherited !== null) fail(`is not seeded, but seq ${inherited} says it inherits events`)
     const cut = inherited ?? 0
@@ -614,8 +635,8 @@ function atIndex<Result>(index: number, admit: () => Result): Result {
     return admit()
   } catch (error) {
     if (!(error instanceof SessionError)) throw error
-    const { code, seq = index, eventType, path, expected, actual } = error
-    const facts = { index, seq, eventType, path, expected, actual }
+    const { code, seq = index, eventType, path, expected, actual, sessionId } = error
+    const facts = { index, seq, eventType, path, expected, actual, sessionId }
     throw new SessionError(code, `Invalid event at index ${index}: ${error.message}`, facts, { cause: error })
   }
 }

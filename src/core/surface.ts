@@ -125,7 +125,11 @@ export function planSurfaceChange(
   const { type, seq } = event
   if (!isCoreEventType(type)) {
     const interpreter = interpreters.get(type)
-    if (interpreter !== undefined) return planProjection(event, interpreter, surface, eventAt)
+    if (interpreter !== undefined) {
+      const change = planProjection(event, interpreter, surface, eventAt)
+      if (interpreters.get(type) === interpreter) return change
+      throw refusal('projection', event, 'has an interpreter that was removed while it was asked')
+    }
     if (interpreters.needs(type)) throw missingInterpreter(type, seq)
     return NO_CHANGE
   }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { append, newSession, over, prompted, said, textBlock } from './builders.ts'
+import { append, type Draft, newSession, over, prompted, said, textBlock } from './builders.ts'
 import type { EventOf } from './events.ts'
 import { MessageId } from './ids.ts'
 import type { Session } from './session.ts'
@@ -8,6 +8,7 @@ import {
   planSystemPrompt,
   SYSTEM_PROMPT_PLUGIN,
   type SystemPromptCommit,
+  SystemPromptProjection,
   type SystemPromptSituation,
   systemMessage,
 } from './system-prompt.ts'
@@ -140,6 +141,51 @@ describe('planSystemPrompt', () => {
         }
       }),
     )
+  })
+})
+
+describe('the projection of a session', () => {
+  const tools = [{ name: 'read', inputSchema: {} }]
+  const header = (more: object = {}) => ({
+    header: { config: { provider: 'demo', model: 'm' }, ...more },
+    reason: 'initial',
+  })
+  const capable = { prompt: 'v2', tools: [], systemPromptUpdate: 'in-history' } as const
+  const opened = (...drafts: readonly Draft[]) => {
+    const session = newSession(prompted('v1'), said('q'), ...drafts)
+    return { session, projection: new SystemPromptProjection(session) }
+  }
+  const append2 = { text: 'v2', surfaceOp: 'append' }
+
+  it('[P4] a model takes prompts in history only when the prepared call says so', () => {
+    const { projection } = opened()
+    expect(projection.plan({ prompt: 'v2', tools: [] })).toEqual([replaced(0, 'v2')])
+    expect(projection.plan(capable)).toEqual([append2])
+  })
+
+  it('[P4] a series starts when somebody asks for one', () => {
+    expect(opened().projection.plan({ ...capable, startsSeries: true })).toEqual([replaced(0, 'v2')])
+  })
+
+  it('[P4] a series starts when the tools are not the logged ones; before the first header there are none to differ', () => {
+    const { session, projection } = opened()
+    expect(projection.plan({ ...capable, tools })).toEqual([append2])
+    append(session, { type: 'request/header', data: header({ tools }) })
+    expect(projection.plan({ ...capable, tools })).toEqual([append2])
+    expect(projection.plan(capable)).toEqual([replaced(0, 'v2')])
+  })
+
+  it('[P4] a series starts when the content of the surface moved since the last request, or since opening', () => {
+    const { session, projection } = opened()
+    expect(projection.contentMoved).toBe(false)
+    append(session, over(said('sum'), 1, 1, [1]))
+    expect(projection.contentMoved).toBe(true)
+    expect(projection.plan(capable)).toEqual([replaced(0, 'v2')])
+    projection.requestBuilt()
+    expect(projection.plan(capable)).toEqual([append2])
+    append(session, said('more'))
+    expect(projection.plan(capable)).toEqual([append2])
+    expect(new SystemPromptProjection(session).plan(capable)).toEqual([append2])
   })
 })
 

@@ -111,10 +111,10 @@ describe('pending calls', () => {
     expect(foldTurns(log(...open, asked('a', 'b'), called('a'), ...drafts)).pendingCalls).toEqual([])
   })
 
-  it('[T1] asked for again in one step keep their place and are not started', () => {
+  it('[T1] asked for again in one step keep their place and stay started', () => {
     const state = foldTurns(log(...open, asked('a', 'b'), called('a'), asked('a')))
     expect(pending(state)).toEqual([
-      ['a', null],
+      ['a', 3],
       ['b', null],
     ])
   })
@@ -132,6 +132,12 @@ describe('the fold', () => {
       { type: 'other/thing', data: { turn: 9 }, ignorable: true },
     )
     for (const event of others) expect(evolveTurns(state, event)).toBe(state)
+  })
+
+  it('[T1, R1] a call that is asked for again stays started, and a result answers it however often it was asked for', () => {
+    const events = log(turnStart(1), stepStart(1, 1), called('x'), asked('x'), called('x'), asked('x'))
+    expect(foldTurns(events)).toMatchObject({ pendingCalls: [{ callId: 'x', callSeq: 4 }], unaskedCalls: ['x'] })
+    expect(foldTurns([...events, ...logFrom(6, returned('x'))])).toMatchObject({ pendingCalls: [], unaskedCalls: [] })
   })
 
   it('[T1] knows a started call that no message asks for until it is answered or its step ends', () => {

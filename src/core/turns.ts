@@ -68,8 +68,10 @@ export function evolveTurns(state: TurnsState, event: SessionEvent): TurnsState 
       let calls = pendingCalls
       for (const block of event.data.message.content) {
         if (block.type !== 'tool-call') continue
-        const call: PendingCall = { callId: block.id, name: block.name, step: event.data.step, callSeq: null }
         const known = positionOf(calls, block.id)
+        // Asked for again it stays started: nobody may be told that it did not run.
+        const callSeq = calls[known]?.callSeq ?? null
+        const call: PendingCall = { callId: block.id, name: block.name, step: event.data.step, callSeq }
         calls = known === -1 ? [...calls, call] : calls.with(known, call)
       }
       return calls === pendingCalls ? state : withCalls(state, calls)
@@ -84,10 +86,13 @@ export function evolveTurns(state: TurnsState, event: SessionEvent): TurnsState 
     case 'tool/result': {
       const { callId } = event.data.message.source
       if (event.surfaceOp !== 'append') return state
-      const known = positionOf(pendingCalls, callId)
-      if (known !== -1) return withCalls(state, pendingCalls.toSpliced(known, 1))
-      const unasked = unaskedCalls.indexOf(callId)
-      return unasked === -1 ? state : withCalls(state, pendingCalls, unaskedCalls.toSpliced(unasked, 1))
+      const isOpen = positionOf(pendingCalls, callId) !== -1 || unaskedCalls.includes(callId)
+      if (!isOpen) return state
+      return withCalls(
+        state,
+        pendingCalls.filter(call => call.callId !== callId),
+        unaskedCalls.length === 0 ? unaskedCalls : unaskedCalls.filter(id => id !== callId),
+      )
     }
     default:
       return state

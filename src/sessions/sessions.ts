@@ -16,14 +16,10 @@ import type { Lease, Release } from './lease.ts'
 import { LiveSession } from './live-session.ts'
 import { readStoredEvents } from './stored-events.ts'
 
-export type SessionsOptions = Pick<
-  SessionOptions,
-  'eventTypes' | 'projections' | 'invariants' | 'folds' | 'onListenerError'
-> & {
+/** What every session gets, and where they are kept. */
+export type SessionsOptions = SessionOptions & {
   readonly storage: SessionStorage
   readonly lease: Lease
-  /** Clock, epoch ms. */
-  readonly now: () => number
   /** A fresh unique id on each call. */
   readonly newId: () => string
   /** Told when the storage of a live session gets further or fails. */
@@ -152,7 +148,7 @@ export class Sessions {
     if (record === null)
       throw new SessionError('session-not-found', `There is no session ${id} to fork`, { sessionId: id })
     const events = await readStoredEvents(storage, record)
-    return Session.fromRestore({ header: record.header, events, ...this.#common, readOnly: true })
+    return Session.fromRestore({ header: record.header, events, ...this.#options, readOnly: true })
   }
 
   /**
@@ -211,23 +207,16 @@ export class Sessions {
     throw new StorageError('in-use', `Session ${id} is open for writing in another tab or worker`, { sessionId: id })
   }
 
-  /** What every session here knows and keeps. */
-  get #common(): SessionOptions {
-    const { now, folds, eventTypes, projections, invariants, onListenerError } = this.#options
-    const given = { folds, eventTypes, projections, invariants, onListenerError }
-    return { now, ...Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) }
-  }
-
   async #open(id: SessionId, release: Release): Promise<LiveSession> {
     const { storage, newId } = this.#options
     const record = await storage.claim(id)
     if (record === null) {
-      const session = Session.create({ id, ...this.#common })
+      const session = Session.create({ id, ...this.#options })
       const create: NewSession = { header: session.header, logId: LogId(newId()), inherited: [] }
       return this.#toLive(session, release, { logId: create.logId, epoch: 1, nextSeq: SessionSeq(0), create })
     }
     const events = await readStoredEvents(storage, record)
-    const session = Session.fromRestore({ header: record.header, events, ...this.#common, repair: true })
+    const session = Session.fromRestore({ header: record.header, events, ...this.#options, repair: true })
     return this.#toLive(session, release, record)
   }
 

@@ -5,10 +5,13 @@ import type { Tool } from '../agent/tool.ts'
 import type { ToolDescription } from '../core/events.ts'
 import { SessionId } from '../core/ids.ts'
 import { imageOffload } from '../core/interpreters/image-offload.ts'
+import type { Invariant } from '../core/invariant.ts'
+import { sessionInvariant } from '../core/invariants/session-invariant.ts'
 import { jsonText } from '../core/json.ts'
+import type { SessionOptions } from '../core/session.ts'
 import { KeyedQueue } from '../sessions/keyed-queue.ts'
 import { type Lease, platformLease } from '../sessions/lease.ts'
-import { Sessions, type SessionsOptions } from '../sessions/sessions.ts'
+import { Sessions } from '../sessions/sessions.ts'
 import { indexedDbStorage } from '../storage/indexeddb.ts'
 import type { SessionStorage } from '../storage/storage.ts'
 import { encodeError, reply, WorkerError } from './errors.ts'
@@ -27,8 +30,11 @@ export type AgentFactory<Config = unknown> = (context: {
   readonly sessionId: string
 }) => AgentSetup
 
-/** What its sessions know and keep besides the format. `image/offload` is interpreted unless another interpreter is given. */
-type SessionExtensions = Pick<SessionsOptions, 'eventTypes' | 'projections' | 'invariants'>
+/** What the sessions of a worker know and keep besides the format. */
+type SessionExtensions = Pick<SessionOptions, 'eventTypes' | 'projections'> & {
+  /** Asked for events appended from now on. Default: `sessionInvariant`. */
+  readonly invariants?: readonly Invariant[]
+}
 
 export type ServeOptions<Config = unknown> = SessionExtensions & {
   /** Makes what an agent works with; called at the start of each turn. What it throws refuses the prompt. */
@@ -112,7 +118,7 @@ class Host {
       folds: [usageFold],
       eventTypes: options.eventTypes ?? [],
       projections: withImageOffload(options.projections),
-      invariants: options.invariants ?? [],
+      liveInvariants: options.invariants ?? [sessionInvariant],
     })
     this.#alive = holdAliveLock(newId)
   }

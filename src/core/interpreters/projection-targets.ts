@@ -1,7 +1,7 @@
 /** Payloads that name nodes of the surface, each once: what interpreters of such events check first. */
 import type { Message } from '../events.ts'
 import { isSafeNonNegativeInteger, type SessionSeq } from '../ids.ts'
-import type { ProjectionContext } from '../message-projection.ts'
+import { type ProjectionContext, unfit } from '../message-projection.ts'
 
 export type ProjectionTarget = {
   readonly seq: SessionSeq
@@ -14,7 +14,7 @@ export type ProjectionTarget = {
 /**
  * The entries of `{targets: [{seq, …}]}` with the messages they are about.
  *
- * @throws {Error} when there are none, one has other members than `seq` and `members`, or names what is not on the
+ * @throws {SessionError} `projection` when there are none, one has other members than `seq` and `members`, or names what is not on the
  * surface, or what another names already.
  */
 export function checkTargets(
@@ -23,18 +23,18 @@ export function checkTargets(
   { messageAt }: Pick<ProjectionContext, 'messageAt'>,
 ): readonly ProjectionTarget[] {
   const { targets } = (data ?? {}) as { readonly targets?: unknown }
-  if (!Array.isArray(targets) || targets.length === 0) throw new Error('targets are not a list of at least one')
+  if (!Array.isArray(targets) || targets.length === 0) throw unfit('targets are not a list of at least one')
   const seen = new Set<SessionSeq>()
   return targets.map((target: unknown, index) => {
     const { seq } = (target ?? {}) as { readonly seq?: SessionSeq }
     const keys = Object.keys(target ?? {})
     if (keys.length !== members.length + 1 || !['seq', ...members].every(key => keys.includes(key))) {
-      throw new Error(`targets[${index}] has other members than seq, ${members.join(', ')}`)
+      throw unfit(`targets[${index}] has other members than seq, ${members.join(', ')}`)
     }
-    if (!isSafeNonNegativeInteger(seq) || seen.has(seq)) throw new Error(`targets[${index}] names no seq of its own`)
+    if (!isSafeNonNegativeInteger(seq) || seen.has(seq)) throw unfit(`targets[${index}] names no seq of its own`)
     seen.add(seq)
     const message = messageAt(seq)
-    if (message === undefined) throw new Error(`targets[${index}] names ${seq}, which is not on the surface`)
+    if (message === undefined) throw unfit(`targets[${index}] names ${seq}, which is not on the surface`)
     return { seq, message, target }
   })
 }

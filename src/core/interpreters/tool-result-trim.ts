@@ -5,7 +5,7 @@
 import { defineEvent, type EventDefinition } from '../event-definition.ts'
 import type { ContentBlock, ToolResultMessage } from '../events.ts'
 import { isSafeNonNegativeInteger, type SessionSeq } from '../ids.ts'
-import type { MessageProjection } from '../message-projection.ts'
+import { type MessageProjection, unfit } from '../message-projection.ts'
 import { checkTargets } from './projection-targets.ts'
 
 /** Which results to shorten, and how many code points of their text to keep at either end. */
@@ -30,12 +30,12 @@ export const toolResultTrimming: MessageProjection = {
     return checkTargets(data, ['headChars', 'tailChars'], context).map(({ seq, message, target }) => {
       const { headChars, tailChars } = target as ToolResultTrim['targets'][number]
       if (!isSafeNonNegativeInteger(headChars) || !isSafeNonNegativeInteger(tailChars)) {
-        throw new Error(`headChars and tailChars of ${seq} are not counts`)
+        throw unfit(`headChars and tailChars of ${seq} are not counts`)
       }
-      if (message.source.kind !== 'tool') throw new Error(`${seq} is no tool result`)
+      if (context.eventAt(seq)?.type !== 'tool/result') throw unfit(`${seq} is no tool result`)
       const [block] = (message as ToolResultMessage).content
       const content = trimText(block.content, headChars, tailChars)
-      if (content === null) throw new Error(`${seq} has no more text than is to be kept`)
+      if (content === null) throw unfit(`${seq} has no more text than is to be kept`)
       return [seq, { ...(message as ToolResultMessage), content: [{ ...block, content }] }] as const
     })
   },

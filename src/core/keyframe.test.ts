@@ -1,0 +1,509 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import {
+  answered,
+  append,
+  called,
+  counter,
+  type Draft,
+  header,
+  headed,
+  log,
+  logFrom,
+  over,
+  prompted,
+  returned,
+  said,
+  stepStart,
+  storedEvents,
+  textBlock,
+  throughJson,
+  toolCall,
+  turnStart,
+  user,
+} from './builders.ts'
+import { defineEvent } from './event-definition.ts'
+import type { SessionErrorCode } from './errors.ts'
+import type { SessionEvent } from './events.ts'
+import { inboxFold } from './inbox.ts'
+import { imageOffload } from './interpreters/image-offload.ts'
+import { toolResultTrim } from './interpreters/tool-result-trim.ts'
+import { equalJson } from './json.ts'
+import {
+  countFold,
+  extensions,
+  framed,
+  hint,
+  image,
+  knowing,
+  note,
+  observed,
+  openWith,
+  outcome,
+  projectedHistory,
+  redact,
+  redacting,
+  resumed,
+} from './projected-history.ts'
+import { Session } from './session.ts'
+import { turnsFold } from './turns.ts'
+
+const refusal = (code: SessionErrorCode, facts: object = {}): unknown =>
+  expect.objectContaining({ name: 'SessionError', code, ...facts })
+const choices = fc.array(fc.nat({ max: 1 << 16 }), { maxLength: 90 })
+const readOnly = { readOnly: true }
+
+/** What might come next: right, wrong, and meant to harm. */
+function nextEvents(session: Session): readonly Draft[] {
+  const { surface, length } = session
+  const first = surface.at(0) ?? 0
+  const last = surface.at(-1) ?? 0
+  const everySeq = Array.from({ length }, (_, seq) => seq)
+  return [
+    said('next'),
+    turnStart(9),
+    prompted('next'),
+    headed('change'),
+    { type: note.type, data: { text: 'x' } },
+    { type: 'other/unknown', data: 1 },
+    { type: 'constructor', data: 1, ignorable: true },
+    over(said('all'), first, last, everySeq),
+    over(said('nothing cited'), first, last, [0]),
+    over(prompted('head'), first, first, [first]),
+    over(said('gone'), Math.max(0, last - 1), last, everySeq),
+    over(said('the future'), length, length, everySeq),
+    over(returned('c1', 'rewritten'), last, last, everySeq),
+    ...[first, last].flatMap(seq => [
+      { type: 'image/offload', data: { targets: [{ seq, imageIndexes: [0] }] } },
+      { type: 'image/offload', data: { targets: [{ seq, imageIndexes: [1, 0] }] } },
+      { type: toolResultTrim.type, data: { targets: [{ seq, headChars: 2, tailChars: 1 }] }, ignorable: true },
+      { type: redact.type, data: { seq, text: 'redacted' } },
+    ]),
+    { type: redact.type, data: { seq: length + 3, text: '' } },
+    { type: 'agent/inbox/spliced', data: { target: 'next-turn', start: 0, removedCount: 1, inserted: [] } },
+    { type: 'session/end-seed', data: {} },
+    { ...said('x'), ignorable: 'yes' },
+    { ...turnStart(1), surfaceOp: 'append' },
+  ]
+}
+
+/** The session after each of those, or the refusal of it; asked one after another. */
+function answers(session: Session): readonly unknown[] {
+  return nextEvents(session).map(draft => {
+    const [event] = logFrom(session.length, draft)
+    const answer = outcome(() => session.follow(event as SessionEvent))
+    return [answer, observed(session)]
+  })
+}
+
+describe('a keyframe', () => {
+  it('[K1] is plain JSON, whatever the types and folds are called', () => {
+    const session = openWith(log(said([image('a')]), { type: '__proto__', data: 1, ignorable: true }))
+    session.append('image/offload', { targets: [{ seq: 0 as never, imageIndexes: [0] }] })
+    const keyframe = session.keyframe()
+    expect(throughJson(keyframe)).toStrictEqual(keyframe)
+    expect(Object.keys(keyframe.folds)).toEqual([
+      'surface',
+      'messages',
+      'turns',
+      'request',
+      'seed',
+      'inbox',
+      '__proto__',
+    ])
+    expect(keyframe.extensions).toEqual({ interpreters: { 'image/offload': 1 }, types: [], ignored: ['__proto__'] })
+    expect(keyframe).toMatchObject({ version: 1, sessionId: 'test', seq: 4, last: { seq: 3, type: 'image/offload' } })
+  })
+
+  it('[K1] of any history survives JSON', () => {
+    fc.assert(
+      fc.property(choices, numbers => {
+        const keyframe = projectedHistory(numbers).keyframe()
+        expect(throughJson(keyframe)).toStrictEqual(keyframe)
+      }),
+      { numRuns: 60 },
+    )
+  })
+
+  it('[K1] does not change when the session goes on', () => {
+    const session = openWith(log(said([image('a')]), said('b')))
+    const keyframe = session.keyframe()
+    const before = throughJson(keyframe)
+    session.append(redact, { seq: 1, text: 'x' })
+    append(session, over(said('all'), 0, 1, [0, 1]))
+    expect(keyframe).toEqual(before)
+  })
+
+  it('[K2] opens an empty session, and one with nothing after it', () => {
+    const empty = openWith([], readOnly)
+    expect(observed(resumed(empty, [], readOnly))).toEqual(observed(empty))
+    const session = openWith(log(said('a')))
+    expect(observed(resumed(session))).toEqual({ ...(observed(session) as object), firstLiveSeq: 2 })
+  })
+
+  it('[K2] what is off the surface and before the tail is not resident', () => {
+    const whole = openWith(log(turnStart(1), said('a'), said('b'), over(said('c'), 1, 1, [1])))
+    const session = resumed(whole, logFrom(5, said('d'), over(said('e'), 3, 3, [3])))
+    expect(session.surface.nodes).toEqual([6, 2, 5])
+    const resident = Array.from({ length: session.length }, (_, seq) => session.eventAt(seq)?.seq)
+    expect(resident).toEqual([undefined, undefined, 2, undefined, undefined, 5, 6, 7])
+    expect(session.snapshotEvents(5).map(({ seq }) => seq)).toEqual([5, 6, 7])
+    expect(session.snapshotEvents(6, 3)).toEqual([])
+    const notResident = refusal('not-resident', { sessionId: 'test' })
+    expect(() => session.snapshotEvents()).toThrow(notResident)
+    expect(() => session.requestAt(6)).toThrow(notResident)
+    expect(() => session.fork({ id: 'child' })).toThrow(notResident)
+    expect(() => session.registerInvariant({ key: 'any', problem: () => null })).toThrow(notResident)
+    // Whoever reads the events can still do all of it.
+    const all = [...storedEvents(whole), ...session.snapshotEvents(5)]
+    expect(session.verify(all)).toBeNull()
+    expect(session.replay(all).deriveMessages()).toEqual(session.deriveMessages())
+  })
+
+  it('[K2, R1] closes a turn that was cut off before it', () => {
+    const torn = log(turnStart(1), stepStart(1, 1), answered([toolCall('a'), toolCall('b')]), called('a'))
+    const follower = openWith(torn, readOnly)
+    const session = resumed(follower, [], { repair: true })
+    expect(observed(session)).toEqual(observed(openWith(torn, { repair: true })))
+    expect(session.fold(turnsFold).openTurn).toBeNull()
+  })
+
+  it('[K2] at any cut, with the tail, is the replay of the whole log, and answers alike', () => {
+    fc.assert(
+      fc.property(choices, fc.nat(), fc.boolean(), fc.boolean(), (numbers, at, repair, writes) => {
+        const events = storedEvents(projectedHistory(numbers))
+        const cut = at % (events.length + 1)
+        const more = writes ? { repair, now: counter() } : readOnly
+        const whole = openWith(throughJson(events), more)
+        const again = writes ? { repair, now: counter() } : readOnly
+        const session = resumed(openWith(events.slice(0, cut), readOnly), throughJson(events.slice(cut)), again)
+        expect(observed(session)).toEqual(observed(whole))
+        expect(session.fold(countFold)).toEqual(whole.fold(countFold))
+        expect(session.verify(storedEvents(whole))).toBeNull()
+        // Once more from there, and then on.
+        const follower = resumed(session, [], readOnly)
+        const wholeFollower = openWith(storedEvents(whole), readOnly)
+        expect(answers(follower)).toEqual(answers(wholeFollower))
+      }),
+      { numRuns: 120 },
+    )
+  })
+
+  it('[K2, L18] a type passed over before it cannot be defined after it', () => {
+    const session = resumed(openWith(log({ type: 'other/thing', data: 1, ignorable: true })))
+    expect(() => session.registerEventType(defineEvent('other/thing'))).toThrow(refusal('registration'))
+  })
+
+  it('[K2, M3] an interpreter used before it counts as used', () => {
+    const whole = openWith(log(said([image('a')])))
+    whole.append('image/offload', { targets: [{ seq: 0 as never, imageIndexes: [0] }] })
+    const { eventTypes = [] } = extensions
+    const source = openWith(storedEvents(whole))
+    const interpreters = resumed(source, [], { projections: extensions.projections, eventTypes })
+    expect(interpreters.deriveMessages()).toEqual(whole.deriveMessages())
+    expect(() => resumed(source, [], { projections: [redacting], eventTypes: [redact] })).toThrow(
+      refusal('interpreter-missing', { eventType: 'image/offload' }),
+    )
+  })
+
+  it('[K2, L11] keeps the inherited cut', () => {
+    const parent = openWith(log(said('a'), said('b')))
+    const child = parent.fork({ id: 'child' })
+    const session = resumed(child)
+    expect(session.inheritedEventCount).toBe(3)
+    expect(observed(session)).toEqual({ ...(observed(child) as object), firstLiveSeq: 4 })
+    const told = { inheritedEventCount: 2 }
+    expect(() => resumed(child, [], told)).toThrow(refusal('header'))
+  })
+})
+
+// ── What cannot be used ─────────────────────────────────────────────────────────────────────────────────────────────
+
+/** A session that uses all there is. */
+function rich(): Session {
+  const session = openWith(
+    log(
+      turnStart(1),
+      said([image('a'), image('b')], 'm'),
+      prompted('p'),
+      headed(),
+      { type: 'request/context', data: { provider: 'demo', model: 'demo-chat' } },
+      stepStart(1, 1),
+      answered([toolCall('a'), toolCall('b')]),
+      called('a'),
+      returned('a', 'long enough'),
+      called('b'),
+      called('unasked'),
+      { type: note.type, data: { text: 'n' } },
+      { type: 'other/thing', data: 1, ignorable: true },
+      { type: 'agent/inbox/spliced', data: { target: 'next-turn', start: 0, inserted: [user('p'), user('q')] } },
+      { type: 'agent/inbox/spliced', data: { target: 'next-turn', start: 0, removedCount: 1, inserted: [] } },
+      { type: 'image/offload', data: { targets: [{ seq: 1, imageIndexes: [0] }] } },
+      { type: redact.type, data: { seq: 6, text: 'redacted' } },
+    ),
+    readOnly,
+  )
+  return session
+}
+
+type Tampered = { keyframe: unknown; surfaceEvents: unknown }
+
+/** Opens what `change` made of a good keyframe. */
+const opened = (change: (parts: { keyframe: any; surfaceEvents: any[] }) => unknown, more: object = {}): Session => {
+  const source = rich()
+  const parts = throughJson(framed(source)) as unknown as { keyframe: any; surfaceEvents: any[] }
+  const changed = change(parts) as Tampered | undefined
+  return Session.fromKeyframe({
+    ...knowing,
+    ...readOnly,
+    header: header(),
+    ...((changed?.keyframe !== undefined || changed?.surfaceEvents !== undefined ? changed : parts) as typeof parts),
+    events: [],
+    ...more,
+  })
+}
+
+describe('a keyframe that cannot be used', () => {
+  it('[K3] is a good one before it is changed', () => {
+    const session = opened(() => undefined)
+    expect(session.verify(storedEvents(rich()))).toBeNull()
+    expect(observed(session)).toEqual(observed(rich()))
+  })
+
+  it.each<[string, (parts: { keyframe: any; surfaceEvents: any[] }) => unknown]>([
+    ['another layout', ({ keyframe }) => (keyframe.version = 2)],
+    ['another session', ({ keyframe }) => (keyframe.sessionId = 'other')],
+    ['another fold version', ({ keyframe }) => (keyframe.folds.turns.version = 0)],
+    ['another version of a fold of somebody else', ({ keyframe }) => (keyframe.folds['__proto__'].version = 1)],
+    ['a missing fold', ({ keyframe }) => delete keyframe.folds.inbox],
+    ['a missing fold of somebody else', ({ keyframe }) => delete keyframe.folds['__proto__']],
+    ['another interpreter version', ({ keyframe }) => (keyframe.extensions.interpreters[redact.type] = 2)],
+    ['an interpreter of nothing', ({ keyframe }) => (keyframe.extensions.interpreters['turn/start'] = 1)],
+    ['a type not defined here', ({ keyframe }) => keyframe.extensions.types.push('other/defined')],
+    ['a type that was not interpreted', ({ keyframe }) => keyframe.extensions.types.push(toolResultTrim.type)],
+    ['a type passed over that is known here', ({ keyframe }) => keyframe.extensions.ignored.push(note.type)],
+    ['a type passed over that is of the format', ({ keyframe }) => keyframe.extensions.ignored.push('turn/start')],
+    ['types that are a text', ({ keyframe }) => (keyframe.extensions.ignored = 'abc')],
+    ['types that are numbers', ({ keyframe }) => (keyframe.extensions.ignored = [1])],
+    ['a seq that is not of the last event', ({ keyframe }) => (keyframe.seq += 1)],
+    ['no last event', ({ keyframe }) => (keyframe.last = null)],
+    ['a last event without a time', ({ keyframe }) => delete keyframe.last.time],
+    ['a last event before the first', ({ keyframe }) => Object.assign(keyframe, { seq: 0, last: {} })],
+    ['a seq that is no seq', ({ keyframe }) => (keyframe.seq = -0)],
+    ['a missing surface event', ({ surfaceEvents }) => surfaceEvents.pop()],
+    ['a surface event too many', ({ surfaceEvents }) => surfaceEvents.push(logFrom(9, said('x'))[0])],
+    ['a surface event twice', ({ surfaceEvents }) => surfaceEvents.push(surfaceEvents[0])],
+    ['one surface event for another', ({ surfaceEvents }) => (surfaceEvents[0] = surfaceEvents[1])],
+    ['a surface event of the tail', ({ surfaceEvents }) => surfaceEvents.push(logFrom(40, said('x'))[0])],
+    ['a surface event of another type', ({ surfaceEvents }) => (surfaceEvents[0].type = 'user/message')],
+    ['a surface event off the surface', ({ surfaceEvents }) => delete surfaceEvents[0].surfaceOp],
+    ['a surface event with a wrong place', ({ surfaceEvents }) => (surfaceEvents[0].surfaceOp = 7)],
+    ['a surface event with wrong sources', ({ surfaceEvents }) => (surfaceEvents[0].sourceEventSeqs = [99])],
+    ['a surface event without data', ({ surfaceEvents }) => (surfaceEvents[0].data = null)],
+    ['a surface event that is nothing', ({ surfaceEvents }) => (surfaceEvents[0] = null)],
+    ['no surface events', parts => ({ ...parts, surfaceEvents: null })],
+    ['a node twice', ({ keyframe }) => (keyframe.folds.surface.state.nodes[1] = 1)],
+    ['a node that is none', ({ keyframe }) => (keyframe.folds.surface.state.nodes[1] = 0)],
+    ['a node of the tail', ({ keyframe }) => keyframe.folds.surface.state.nodes.push(40)],
+    ['nodes that are texts', ({ keyframe }) => (keyframe.folds.surface.state.nodes = ['1', '2', '6', '8'])],
+    ['a message for no node', ({ keyframe }) => keyframe.folds.surface.state.projected.push([0, user('x')])],
+    ['a message that is nothing', ({ keyframe }) => (keyframe.folds.surface.state.projected[0][1] = null)],
+    ['a message of another id', ({ keyframe }) => (keyframe.folds.surface.state.projected[0][1].id = 'other')],
+    ['a message of another type', ({ keyframe }) => (keyframe.folds.surface.state.projected[0][1].role = 'system')],
+    ['a message without content', ({ keyframe }) => delete keyframe.folds.surface.state.projected[0][1].content],
+    ['a generation that is none', ({ keyframe }) => (keyframe.folds.surface.state.contentGeneration = null)],
+    ['a turn that is none', ({ keyframe }) => (keyframe.folds.turns.state.openTurn = 'one')],
+    ['calls that are none', ({ keyframe }) => (keyframe.folds.turns.state.pendingCalls = [{}])],
+    ['a header that is none', ({ keyframe }) => (keyframe.folds.request.state.header = {})],
+    ['a context that is none', ({ keyframe }) => (keyframe.folds.request.state.context = {})],
+    ['a mark that is none', ({ keyframe }) => (keyframe.folds.seed.state.endSeed = 'x')],
+    ['a pending message that is none', ({ keyframe }) => (keyframe.folds.inbox.state.nextTurn = [{ id: 'x' }])],
+    ['a claimed message that is none', ({ keyframe }) => (keyframe.folds.inbox.state.claimed = [null])],
+  ])('[K3] says so: %s', (_name, change) => {
+    expect(() => opened(change)).toThrow(refusal('keyframe'))
+    expect(() => opened(change, { readOnly: false, repair: true })).toThrow(refusal('keyframe'))
+  })
+
+  it('[K3] says so for another set of interpreters, types and folds', () => {
+    const without = (more: object) => () => resumed(rich(), [], more)
+    const [, ...others] = extensions.projections ?? []
+    expect(without({ projections: others })).toThrow(refusal('interpreter-missing', { eventType: 'image/offload' }))
+    expect(without({ projections: [{ ...imageOffload, version: 2 }, ...others] })).toThrow(refusal('keyframe'))
+    expect(without({ eventTypes: [redact, toolResultTrim, hint] })).toThrow(refusal('keyframe'))
+    const known = [...(extensions.eventTypes ?? []), defineEvent('other/thing')]
+    expect(without({ eventTypes: known })).toThrow(refusal('keyframe'))
+    const another = { ...countFold, key: 'another' }
+    expect(without({ folds: [countFold, another] })).toThrow(refusal('keyframe'))
+    // A fold that is not asked for is not missed.
+    expect(without({ folds: [] })).not.toThrow()
+  })
+
+  it('[K3] says so when a fold of somebody else cannot read its state, whatever it throws', () => {
+    for (const thrown of [new Error('no'), null, Object.create(null), { toString: () => Symbol('x') }]) {
+      const fromJSON = (): never => {
+        throw thrown
+      }
+      expect(() => opened(() => undefined, { folds: [{ ...countFold, fromJSON }] })).toThrow(refusal('keyframe'))
+    }
+  })
+
+  it('[K3] says so for JSON of any shape in any place', () => {
+    const hostile = fc.oneof(
+      fc.jsonValue(),
+      fc.constantFrom<unknown>([], {}, '', 'x', -1, 0, 1, 1.5, 2 ** 53, null, true, [null], [[0, {}]], { length: 3 }),
+      fc.constant(JSON.parse('{"__proto__": {"seq": 1}, "constructor": 1, "toString": null}') as unknown),
+    )
+    const good = throughJson(framed(rich())) as unknown
+    const paths: (readonly (string | number)[])[] = []
+    const visit = (value: unknown, path: readonly (string | number)[]): void => {
+      if (path.length > 0) paths.push(path)
+      if (typeof value !== 'object' || value === null || path.length > 6) return
+      for (const [key, member] of Object.entries(value)) visit(member, [...path, key])
+    }
+    visit(good, [])
+    const stored = storedEvents(rich())
+    fc.assert(
+      fc.property(fc.constantFrom(...paths), hostile, (path, value) => {
+        const parts = throughJson(good) as Record<string, unknown>
+        let at: Record<string, unknown> = parts
+        for (const key of path.slice(0, -1)) at = at[key] as Record<string, unknown>
+        Object.defineProperty(at, path.at(-1) as string, { value, enumerable: true })
+        const open = (more: object) =>
+          Session.fromKeyframe({ ...knowing, header: header(), events: [], ...(parts as any), ...more })
+        let session: Session
+        try {
+          session = open(readOnly)
+        } catch (error) {
+          expect(error).toMatchObject({ name: 'SessionError', code: expect.stringMatching(/^(keyframe|interpreter)/) })
+          expect(() => open({ repair: true })).toThrow(error as Error)
+          return
+        }
+        // What is taken is right, or verify says what is not.
+        const difference = session.verify(stored)
+        if (difference === null) expect(observed(session)).toEqual(observed(rich()))
+        else expect(equalJson(difference.expected, difference.actual)).toBe(false)
+        // And it goes on without breaking.
+        expect(outcome(() => (answers(session), storedEvents)).toString()).not.toMatch(/TypeError/)
+      }),
+      { numRuns: 600 },
+    )
+  })
+
+  it('[K3] leaves the parts it was given as they were', () => {
+    const parts = throughJson(framed(rich()))
+    const before = throughJson(parts)
+    const open = () => Session.fromKeyframe({ ...knowing, header: header(), ...parts, events: [] })
+    const first = open()
+    first.append(redact, { seq: 8, text: 'x' } as never)
+    append(first, over(said('all'), 1, 1, [1]))
+    expect(parts).toEqual(before)
+  })
+})
+
+// ── Verify ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+describe('verify', () => {
+  it.each<[string, string, string, (parts: { keyframe: any; surfaceEvents: any[] }) => unknown]>([
+    ['a node', 'surface', '$.nodes[0]', ({ keyframe }) => keyframe.folds.surface.state.nodes.reverse()],
+    [
+      'what a projected message says',
+      'surface',
+      '$.projected[1][1].content[0].text',
+      ({ keyframe }) => (keyframe.folds.surface.state.projected[1][1].content[0].text = 'other'),
+    ],
+    ['the generation', 'surface', '$.contentGeneration', p => (p.keyframe.folds.surface.state.contentGeneration = 9)],
+    ['the open turn', 'turns', '$.openTurn', ({ keyframe }) => (keyframe.folds.turns.state.openTurn = null)],
+    ['a call', 'turns', '$.pendingCalls[0].callSeq', p => (p.keyframe.folds.turns.state.pendingCalls[0].callSeq = 1)],
+    [
+      'the header',
+      'request',
+      '$.header.data.header.config.model',
+      ({ keyframe }) => (keyframe.folds.request.state.header.data.header.config.model = 'other'),
+    ],
+    ['the mark', 'seed', '$.endSeed', ({ keyframe }) => (keyframe.folds.seed.state.endSeed = 3)],
+    ['an inbox', 'inbox', '$.claimed', ({ keyframe }) => (keyframe.folds.inbox.state.claimed = [])],
+    ['a fold of another', '__proto__', '$["turn/start"]', p => (p.keyframe.folds['__proto__'].state['turn/start'] = 7)],
+    ['the time of the last event', 'log', '$.last.time', ({ keyframe }) => (keyframe.last.time = 1)],
+    ['the types seen', 'log', '$.extensions.types', ({ keyframe }) => keyframe.extensions.types.shift()],
+    ['the types passed over', 'log', '$.extensions.ignored', ({ keyframe }) => (keyframe.extensions.ignored = [])],
+    [
+      'an event of the surface',
+      'log',
+      '$.events[8].data.message.content[0].content[0].text',
+      ({ surfaceEvents }) => (surfaceEvents[0].data.message.content[0].content[0].text = 'another result'),
+    ],
+  ])('[K4] names %s', (_name, fold, path, change) => {
+    const session = opened(change)
+    const difference = session.verify(storedEvents(rich()))
+    expect(difference).toMatchObject({ fold, path })
+    expect(difference?.expected).not.toEqual(difference?.actual)
+  })
+
+  it('[K4] is not led astray by a fold that is called log', () => {
+    const logFold = { ...countFold, key: 'log' }
+    const source = openWith(log(said('a')), { folds: [logFold] })
+    const parts = throughJson(framed(source)) as any
+    parts.keyframe.folds.log.state['user/message'] = 7
+    const session = Session.fromKeyframe({ ...knowing, folds: [logFold], header: header(), events: [], ...parts })
+    expect(session.verify(storedEvents(source))).toEqual({
+      fold: 'log',
+      path: '$["user/message"]',
+      expected: 1,
+      actual: 7,
+    })
+  })
+
+  it('[K4] tells a log that is too short, too long or another', () => {
+    const events = log(said('a'), said('b'), said('c'))
+    const session = openWith(events, readOnly)
+    expect(session.verify(events)).toBeNull()
+    expect(session.verify(events.slice(0, 2))).toMatchObject({ fold: 'surface' })
+    expect(session.verify([...events, ...logFrom(3, said('d'))])).toMatchObject({ fold: 'surface' })
+    expect(session.verify(log(said('a'), said('x'), said('c')))).toMatchObject({
+      fold: 'log',
+      path: '$.events[1].data.id',
+    })
+    expect(() => session.verify(logFrom(1, said('a')))).toThrow(refusal('seq', { index: 0 }))
+  })
+
+  it('[K4] finds the differing place of payloads of any depth', () => {
+    const deep = (end: string): unknown => {
+      let value: unknown = end
+      for (let depth = 0; depth < 100_000; depth += 1) value = { in: value }
+      return value
+    }
+    const source = (end: string) => openWith(log(said('a'), { type: note.type, data: deep(end) }), readOnly)
+    const session = resumed(source('x'), [], { ...readOnly })
+    expect(session.verify([source('x').eventAt(0), source('x').eventAt(1)] as SessionEvent[])).toBeNull()
+    const tail = [source('x').eventAt(1)] as SessionEvent[]
+    const late = resumed(openWith(log(said('a')), readOnly), tail, readOnly)
+    const difference = late.verify([source('y').eventAt(0), source('y').eventAt(1)] as SessionEvent[])
+    expect(difference).toMatchObject({ fold: 'log', expected: 'y', actual: 'x' })
+    expect(difference?.path.length).toBe('$.events[1].data'.length + 3 * 100_000)
+  })
+
+  it('[K4] a pending message as deep as it likes does not matter', () => {
+    let value: unknown = 'end'
+    for (let depth = 0; depth < 100_000; depth += 1) value = [value]
+    const message = { ...user('x'), content: [textBlock('x'), { type: 'other', value }] }
+    const splice = { target: 'next-turn', start: 0, inserted: [message] }
+    const source = openWith(log({ type: 'agent/inbox/spliced', data: splice }), readOnly)
+    const session = Session.fromKeyframe({ ...knowing, ...readOnly, header: header(), ...framed(source), events: [] })
+    expect(session.fold(inboxFold).nextTurn).toHaveLength(1)
+    expect(session.verify([source.eventAt(0) as SessionEvent])).toBeNull()
+  })
+
+  it('[K4] is null for every honest session', () => {
+    fc.assert(
+      fc.property(choices, numbers => {
+        const follower = projectedHistory(numbers)
+        expect(follower.verify(storedEvents(follower))).toBeNull()
+        const session = openWith(storedEvents(follower), { repair: true })
+        expect(session.verify(storedEvents(session))).toBeNull()
+        const child = session.fork({ id: 'child' })
+        expect(child.verify(storedEvents(child))).toBeNull()
+      }),
+      { numRuns: 60 },
+    )
+  })
+})
