@@ -4,7 +4,9 @@ import {
   answered,
   called,
   citing,
+  counter,
   type Draft,
+  header,
   idsOf,
   log,
   loopLog,
@@ -13,6 +15,7 @@ import {
   said,
   stepEnd,
   stepStart,
+  storedEvents,
   textBlock,
   throughJson,
   toolCall,
@@ -20,9 +23,13 @@ import {
   turnStart,
 } from './builders.ts'
 import type { EventOf, SessionEvent } from './events.ts'
+import { validHistory } from './invariants/valid-history.ts'
+import { openAiBody } from './openai-body.ts'
+import { validateOpenAiChat } from './provider-rules.ts'
 import { repair, repairLog } from './repair.ts'
 import { requestMessages } from './request-messages.ts'
-import { foldTurns } from './turns.ts'
+import { Session } from './session.ts'
+import { foldTurns, turnsFold } from './turns.ts'
 
 const asked = (...ids: readonly string[]): Draft => answered(ids.map(id => toolCall(id)))
 const open = [turnStart(1), stepStart(1, 1)]
@@ -222,6 +229,29 @@ describe('laws', () => {
         const session = restored(throughJson([...events, ...repairLog(events)]))
         expect(foldTurns(session.snapshotEvents())).toMatchObject({ openTurn: null, openStep: null, pendingCalls: [] })
         expect(requestMessages(session.messages).changes).toEqual([])
+      }),
+      { numRuns: 200 },
+    )
+  })
+
+  it('[R1–R6, A3] a session opened with repair is the repaired log, and a strict provider takes what it sends', () => {
+    const histories = fc.tuple(fc.array(fc.nat({ max: 1 << 16 }), { maxLength: 120, size: 'max' }), fc.nat())
+    fc.assert(
+      fc.property(histories, ([choices, at]) => {
+        const whole = storedEvents(validHistory(choices, { crashes: true }))
+        const events = whole.slice(0, at % (whole.length + 1))
+        const closers = repairLog(events)
+        const options = { header: header(), now: counter() }
+        const session = Session.fromRestore({ ...options, events: throughJson(events), repair: true })
+        expect(session.snapshotEvents(0, events.length + closers.length)).toEqual([...events, ...closers])
+        expect(session.fold(turnsFold)).toMatchObject({ openTurn: null, openStep: null, pendingCalls: [] })
+        expect(session.eventAt(session.length - 1)?.type).toBe('session/end-seed')
+        // Compactions of these histories cut anywhere, between a call and its result too: what is sent is healed.
+        const { messages } = requestMessages(session.messages)
+        if (messages.length > 0) expect(validateOpenAiChat(openAiBody(messages))).toEqual([])
+        // Opening again repairs and marks nothing.
+        const again = Session.fromRestore({ ...options, events: storedEvents(session), repair: true })
+        expect(again.snapshotEvents()).toEqual(session.snapshotEvents())
       }),
       { numRuns: 200 },
     )
