@@ -53,5 +53,9 @@ export const compactionFold: Fold<CompactionState> = {
     }
   },
   toJSON: state => state,
-  fromJSON: json => json as unknown as CompactionState,
+  fromJSON(json) {
+    const state = json as unknown as CompactionState
+    if (state.open !== null && !isText(state.open.compactionId)) throw new TypeError('no bracket of a compaction')
+    return state
+  },
 }

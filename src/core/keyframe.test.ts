@@ -22,8 +22,9 @@ import {
   turnStart,
   user,
 } from './builders.ts'
+import { compactionFold } from './compaction-fold.ts'
 import { defineEvent } from './event-definition.ts'
-import type { SessionErrorCode } from './errors.ts'
+import type { SessionError, SessionErrorCode } from './errors.ts'
 import type { SessionEvent } from './events.ts'
 import { inboxFold } from './inbox.ts'
 import { imageOffload } from './interpreters/image-offload.ts'
@@ -50,7 +51,7 @@ import { turnsFold } from './turns.ts'
 
 const refusal = (code: SessionErrorCode, facts: object = {}): unknown =>
   expect.objectContaining({ name: 'SessionError', code, ...facts })
-const choices = fc.array(fc.nat({ max: 1 << 16 }), { maxLength: 90 })
+const choices = fc.array(fc.nat({ max: 1 << 16 }), { maxLength: 120, size: 'max' })
 const readOnly = { readOnly: true }
 
 /** What might come next: right, wrong, and meant to harm. */
@@ -163,8 +164,8 @@ describe('a keyframe', () => {
   it('[K2, R1] closes a turn that was cut off before it', () => {
     const torn = log(turnStart(1), stepStart(1, 1), answered([toolCall('a'), toolCall('b')]), called('a'))
     const follower = openWith(torn, readOnly)
-    const session = resumed(follower, [], { repair: true })
-    expect(observed(session)).toEqual(observed(openWith(torn, { repair: true })))
+    const session = resumed(follower, [], { repair: true, now: counter() })
+    expect(observed(session)).toEqual(observed(openWith(torn, { repair: true, now: counter() })))
     expect(session.fold(turnsFold).openTurn).toBeNull()
   })
 
@@ -212,8 +213,15 @@ describe('a keyframe', () => {
     const session = resumed(child)
     expect(session.inheritedEventCount).toBe(3)
     expect(observed(session)).toEqual({ ...(observed(child) as object), firstLiveSeq: 4 })
+    // Also one made before the cut, of what is inherited only.
+    const stored = storedEvents(child)
+    for (const cut of [0, 2, 3]) {
+      const early = resumed(child.replay(stored.slice(0, cut)), stored.slice(cut))
+      expect(observed(early)).toEqual({ ...(observed(child) as object), firstLiveSeq: 4 })
+    }
+    expect(() => resumed(child.replay(stored.slice(0, 3)))).toThrow(refusal('keyframe'))
     const told = { inheritedEventCount: 2 }
-    expect(() => resumed(child, [], told)).toThrow(refusal('header'))
+    expect(() => resumed(child, [], told)).toThrow(refusal('keyframe'))
   })
 })
 
@@ -246,21 +254,42 @@ function rich(): Session {
   return session
 }
 
-type Tampered = { keyframe: unknown; surfaceEvents: unknown }
+type Parts = { readonly [key: string]: unknown }
+type Change = (parts: Parts) => unknown
+
+/** Whatever stands at `path`, such as `keyframe.folds.turns[0]`, and the key of it there. */
+function placeOf(parts: Parts, path: string): [Record<string, unknown>, string] {
+  const keys = path.split(/[.[\]]+/).filter(key => key !== '')
+  let at: unknown = parts
+  for (const key of keys.slice(0, -1)) at = (at as Record<string, unknown>)[key]
+  return [at as Record<string, unknown>, keys.at(-1) as string]
+}
+const set =
+  (path: string, value: unknown): Change =>
+  parts => {
+    const [at, key] = placeOf(parts, path)
+    // Not an assignment: it may be `__proto__`.
+    Object.defineProperty(at, key, { value, enumerable: true, configurable: true, writable: true })
+  }
+const push =
+  (path: string, value: unknown): Change =>
+  parts => {
+    const [at, key] = placeOf(parts, path)
+    ;(at[key] as unknown[]).push(value)
+  }
+const remove =
+  (path: string): Change =>
+  parts => {
+    const [at, key] = placeOf(parts, path)
+    if (Array.isArray(at)) at.splice(Number(key), 1)
+    else Reflect.deleteProperty(at, key)
+  }
 
 /** Opens what `change` made of a good keyframe. */
-const opened = (change: (parts: { keyframe: any; surfaceEvents: any[] }) => unknown, more: object = {}): Session => {
-  const source = rich()
-  const parts = throughJson(framed(source)) as unknown as { keyframe: any; surfaceEvents: any[] }
-  const changed = change(parts) as Tampered | undefined
-  return Session.fromKeyframe({
-    ...knowing,
-    ...readOnly,
-    header: header(),
-    ...((changed?.keyframe !== undefined || changed?.surfaceEvents !== undefined ? changed : parts) as typeof parts),
-    events: [],
-    ...more,
-  })
+const opened = (change: Change, more: object = {}): Session => {
+  const parts = throughJson(framed(rich()))
+  change(parts)
+  return Session.fromKeyframe({ ...knowing, ...readOnly, header: header(), ...parts, events: [], ...more })
 }
 
 describe('a keyframe that cannot be used', () => {
@@ -270,55 +299,58 @@ describe('a keyframe that cannot be used', () => {
     expect(observed(session)).toEqual(observed(rich()))
   })
 
-  it.each<[string, (parts: { keyframe: any; surfaceEvents: any[] }) => unknown]>([
-    ['another layout', ({ keyframe }) => (keyframe.version = 2)],
-    ['another session', ({ keyframe }) => (keyframe.sessionId = 'other')],
-    ['another fold version', ({ keyframe }) => (keyframe.folds.turns.version = 0)],
-    ['another version of a fold of somebody else', ({ keyframe }) => (keyframe.folds['__proto__'].version = 1)],
-    ['a missing fold', ({ keyframe }) => delete keyframe.folds.inbox],
-    ['a missing fold of somebody else', ({ keyframe }) => delete keyframe.folds['__proto__']],
-    ['another interpreter version', ({ keyframe }) => (keyframe.extensions.interpreters[redact.type] = 2)],
-    ['an interpreter of nothing', ({ keyframe }) => (keyframe.extensions.interpreters['turn/start'] = 1)],
-    ['a type not defined here', ({ keyframe }) => keyframe.extensions.types.push('other/defined')],
-    ['a type that was not interpreted', ({ keyframe }) => keyframe.extensions.types.push(toolResultTrim.type)],
-    ['a type passed over that is known here', ({ keyframe }) => keyframe.extensions.ignored.push(note.type)],
-    ['a type passed over that is of the format', ({ keyframe }) => keyframe.extensions.ignored.push('turn/start')],
-    ['types that are a text', ({ keyframe }) => (keyframe.extensions.ignored = 'abc')],
-    ['types that are numbers', ({ keyframe }) => (keyframe.extensions.ignored = [1])],
-    ['a seq that is not of the last event', ({ keyframe }) => (keyframe.seq += 1)],
-    ['no last event', ({ keyframe }) => (keyframe.last = null)],
-    ['a last event without a time', ({ keyframe }) => delete keyframe.last.time],
-    ['a last event before the first', ({ keyframe }) => Object.assign(keyframe, { seq: 0, last: {} })],
-    ['a seq that is no seq', ({ keyframe }) => (keyframe.seq = -0)],
-    ['a missing surface event', ({ surfaceEvents }) => surfaceEvents.pop()],
-    ['a surface event too many', ({ surfaceEvents }) => surfaceEvents.push(logFrom(9, said('x'))[0])],
-    ['a surface event twice', ({ surfaceEvents }) => surfaceEvents.push(surfaceEvents[0])],
-    ['one surface event for another', ({ surfaceEvents }) => (surfaceEvents[0] = surfaceEvents[1])],
-    ['a surface event of the tail', ({ surfaceEvents }) => surfaceEvents.push(logFrom(40, said('x'))[0])],
-    ['a surface event of another type', ({ surfaceEvents }) => (surfaceEvents[0].type = 'user/message')],
-    ['a surface event off the surface', ({ surfaceEvents }) => delete surfaceEvents[0].surfaceOp],
-    ['a surface event with a wrong place', ({ surfaceEvents }) => (surfaceEvents[0].surfaceOp = 7)],
-    ['a surface event with wrong sources', ({ surfaceEvents }) => (surfaceEvents[0].sourceEventSeqs = [99])],
-    ['a surface event without data', ({ surfaceEvents }) => (surfaceEvents[0].data = null)],
-    ['a surface event that is nothing', ({ surfaceEvents }) => (surfaceEvents[0] = null)],
-    ['no surface events', parts => ({ ...parts, surfaceEvents: null })],
-    ['a node twice', ({ keyframe }) => (keyframe.folds.surface.state.nodes[1] = 1)],
-    ['a node that is none', ({ keyframe }) => (keyframe.folds.surface.state.nodes[1] = 0)],
-    ['a node of the tail', ({ keyframe }) => keyframe.folds.surface.state.nodes.push(40)],
-    ['nodes that are texts', ({ keyframe }) => (keyframe.folds.surface.state.nodes = ['1', '2', '6', '8'])],
-    ['a message for no node', ({ keyframe }) => keyframe.folds.surface.state.projected.push([0, user('x')])],
-    ['a message that is nothing', ({ keyframe }) => (keyframe.folds.surface.state.projected[0][1] = null)],
-    ['a message of another id', ({ keyframe }) => (keyframe.folds.surface.state.projected[0][1].id = 'other')],
-    ['a message of another type', ({ keyframe }) => (keyframe.folds.surface.state.projected[0][1].role = 'system')],
-    ['a message without content', ({ keyframe }) => delete keyframe.folds.surface.state.projected[0][1].content],
-    ['a generation that is none', ({ keyframe }) => (keyframe.folds.surface.state.contentGeneration = null)],
-    ['a turn that is none', ({ keyframe }) => (keyframe.folds.turns.state.openTurn = 'one')],
-    ['calls that are none', ({ keyframe }) => (keyframe.folds.turns.state.pendingCalls = [{}])],
-    ['a header that is none', ({ keyframe }) => (keyframe.folds.request.state.header = {})],
-    ['a context that is none', ({ keyframe }) => (keyframe.folds.request.state.context = {})],
-    ['a mark that is none', ({ keyframe }) => (keyframe.folds.seed.state.endSeed = 'x')],
-    ['a pending message that is none', ({ keyframe }) => (keyframe.folds.inbox.state.nextTurn = [{ id: 'x' }])],
-    ['a claimed message that is none', ({ keyframe }) => (keyframe.folds.inbox.state.claimed = [null])],
+  it.each<[string, Change]>([
+    ['another layout', set('keyframe.version', 2)],
+    ['another session', set('keyframe.sessionId', 'other')],
+    ['another fold version', set('keyframe.folds.turns.version', 0)],
+    ['another version of a fold of somebody else', set('keyframe.folds[__proto__].version', 1)],
+    ['a missing fold', remove('keyframe.folds.inbox')],
+    ['a missing fold of somebody else', remove('keyframe.folds.__proto__')],
+    ['another interpreter version', set('keyframe.extensions.interpreters[test/redact]', 2)],
+    ['an interpreter of nothing', set('keyframe.extensions.interpreters[turn/start]', 1)],
+    ['a type not defined here', push('keyframe.extensions.types', 'other/defined')],
+    ['a type that was not interpreted', push('keyframe.extensions.types', toolResultTrim.type)],
+    ['a type passed over that is known here', push('keyframe.extensions.ignored', note.type)],
+    ['a type passed over that is of the format', push('keyframe.extensions.ignored', 'turn/start')],
+    ['types that are a text', set('keyframe.extensions.ignored', 'abc')],
+    ['types that are numbers', set('keyframe.extensions.ignored', [1])],
+    ['a seq that is not of the last event', set('keyframe.seq', 18)],
+    ['no last event', set('keyframe.last', null)],
+    ['a last event without a time', remove('keyframe.last.time')],
+    [
+      'a last event before the first',
+      parts => [set('keyframe.seq', 0), set('keyframe.last', {})].forEach(change => change(parts)),
+    ],
+    ['a seq that is no seq', set('keyframe.seq', -0)],
+    ['a missing surface event', remove('surfaceEvents[0]')],
+    ['a surface event too many', push('surfaceEvents', logFrom(9, said('x'))[0])],
+    ['a surface event twice', push('surfaceEvents', rich().eventAt(1))],
+    ['one surface event for another', set('surfaceEvents[0]', rich().eventAt(1))],
+    ['a surface event of the tail', push('surfaceEvents', logFrom(40, said('x'))[0])],
+    ['a surface event of another type', set('surfaceEvents[0].type', 'user/message')],
+    ['a surface event off the surface', remove('surfaceEvents[0].surfaceOp')],
+    ['a surface event with a wrong place', set('surfaceEvents[0].surfaceOp', 7)],
+    ['a surface event with wrong sources', set('surfaceEvents[0].sourceEventSeqs', [99])],
+    ['a surface event without data', set('surfaceEvents[0].data', null)],
+    ['a surface event that is nothing', set('surfaceEvents[0]', null)],
+    ['no surface events', set('surfaceEvents', null)],
+    ['a node twice', set('keyframe.folds.surface.state.nodes[1]', 1)],
+    ['a node that is none', set('keyframe.folds.surface.state.nodes[1]', 0)],
+    ['a node of the tail', push('keyframe.folds.surface.state.nodes', 40)],
+    ['nodes that are texts', set('keyframe.folds.surface.state.nodes', ['1', '2', '6', '8'])],
+    ['a message for no node', push('keyframe.folds.surface.state.projected', [0, user('x')])],
+    ['a message that is nothing', set('keyframe.folds.surface.state.projected[0][1]', null)],
+    ['a message of another id', set('keyframe.folds.surface.state.projected[0][1].id', 'other')],
+    ['a message of another type', set('keyframe.folds.surface.state.projected[0][1].role', 'system')],
+    ['a message without content', remove('keyframe.folds.surface.state.projected[0][1].content')],
+    ['a generation that is none', set('keyframe.folds.surface.state.contentGeneration', null)],
+    ['a turn that is none', set('keyframe.folds.turns.state.openTurn', 'one')],
+    ['calls that are none', set('keyframe.folds.turns.state.pendingCalls', [{}])],
+    ['a header that is none', set('keyframe.folds.request.state.header', {})],
+    ['a context that is none', set('keyframe.folds.request.state.context', {})],
+    ['a mark that is none', set('keyframe.folds.seed.state.endSeed', 'x')],
+    ['a pending message that is none', set('keyframe.folds.inbox.state.nextTurn', [{ id: 'x' }])],
+    ['a claimed message that is none', set('keyframe.folds.inbox.state.claimed', [null])],
   ])('[K3] says so: %s', (_name, change) => {
     expect(() => opened(change)).toThrow(refusal('keyframe'))
     expect(() => opened(change, { readOnly: false, repair: true })).toThrow(refusal('keyframe'))
@@ -347,35 +379,46 @@ describe('a keyframe that cannot be used', () => {
     }
   })
 
+  it.each([null, 7, {}, [], { open: 7 }, { open: {} }, { open: { compactionId: '' } }])(
+    '[K3] says so for a bracket of a compaction that is %j',
+    state => {
+      const more = { folds: [compactionFold], ...readOnly }
+      const parts = throughJson(framed(openWith(log(said('a')), more)))
+      const open = () => Session.fromKeyframe({ ...knowing, ...more, header: header(), ...parts, events: [] })
+      expect(open().fold(compactionFold)).toEqual({ open: null })
+      set('keyframe.folds.compaction.state', state)(parts)
+      expect(open).toThrow(refusal('keyframe'))
+    },
+  )
+
   it('[K3] says so for JSON of any shape in any place', () => {
     const hostile = fc.oneof(
       fc.jsonValue(),
       fc.constantFrom<unknown>([], {}, '', 'x', -1, 0, 1, 1.5, 2 ** 53, null, true, [null], [[0, {}]], { length: 3 }),
       fc.constant(JSON.parse('{"__proto__": {"seq": 1}, "constructor": 1, "toString": null}') as unknown),
     )
-    const good = throughJson(framed(rich())) as unknown
-    const paths: (readonly (string | number)[])[] = []
-    const visit = (value: unknown, path: readonly (string | number)[]): void => {
-      if (path.length > 0) paths.push(path)
-      if (typeof value !== 'object' || value === null || path.length > 6) return
-      for (const [key, member] of Object.entries(value)) visit(member, [...path, key])
+    const good = throughJson(framed(rich()))
+    const paths: string[] = []
+    const visit = (value: unknown, path: string): void => {
+      if (path !== '') paths.push(path)
+      if (typeof value !== 'object' || value === null) return
+      for (const [key, member] of Object.entries(value)) visit(member, `${path}[${key}]`)
     }
-    visit(good, [])
+    visit(good, '')
     const stored = storedEvents(rich())
     fc.assert(
       fc.property(fc.constantFrom(...paths), hostile, (path, value) => {
-        const parts = throughJson(good) as Record<string, unknown>
-        let at: Record<string, unknown> = parts
-        for (const key of path.slice(0, -1)) at = at[key] as Record<string, unknown>
-        Object.defineProperty(at, path.at(-1) as string, { value, enumerable: true })
+        const parts = throughJson(good)
+        set(path, value)(parts)
         const open = (more: object) =>
-          Session.fromKeyframe({ ...knowing, header: header(), events: [], ...(parts as any), ...more })
+          Session.fromKeyframe({ ...knowing, header: header(), events: [], ...parts, ...more })
         let session: Session
         try {
           session = open(readOnly)
         } catch (error) {
-          expect(error).toMatchObject({ name: 'SessionError', code: expect.stringMatching(/^(keyframe|interpreter)/) })
-          expect(() => open({ repair: true })).toThrow(error as Error)
+          expect(error).toMatchObject({ name: 'SessionError' })
+          expect((error as SessionError).code).toMatch(/^(keyframe|interpreter-missing)$/)
+          expect(() => open({ repair: true })).toThrow(error)
           return
         }
         // What is taken is right, or verify says what is not.
@@ -383,7 +426,7 @@ describe('a keyframe that cannot be used', () => {
         if (difference === null) expect(observed(session)).toEqual(observed(rich()))
         else expect(equalJson(difference.expected, difference.actual)).toBe(false)
         // And it goes on without breaking.
-        expect(outcome(() => (answers(session), storedEvents)).toString()).not.toMatch(/TypeError/)
+        expect(JSON.stringify(answers(session)).includes('TypeError')).toBe(false)
       }),
       { numRuns: 600 },
     )
@@ -394,7 +437,7 @@ describe('a keyframe that cannot be used', () => {
     const before = throughJson(parts)
     const open = () => Session.fromKeyframe({ ...knowing, header: header(), ...parts, events: [] })
     const first = open()
-    first.append(redact, { seq: 8, text: 'x' } as never)
+    first.append(redact, { seq: 6, text: 'x' })
     append(first, over(said('all'), 1, 1, [1]))
     expect(parts).toEqual(before)
   })
@@ -403,34 +446,34 @@ describe('a keyframe that cannot be used', () => {
 // ── Verify ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 describe('verify', () => {
-  it.each<[string, string, string, (parts: { keyframe: any; surfaceEvents: any[] }) => unknown]>([
-    ['a node', 'surface', '$.nodes[0]', ({ keyframe }) => keyframe.folds.surface.state.nodes.reverse()],
+  it.each<[string, string, string, Change]>([
+    ['a node', 'surface', '$.nodes[0]', set('keyframe.folds.surface.state.nodes', [8, 6, 2, 1])],
     [
       'what a projected message says',
       'surface',
       '$.projected[1][1].content[0].text',
-      ({ keyframe }) => (keyframe.folds.surface.state.projected[1][1].content[0].text = 'other'),
+      set('keyframe.folds.surface.state.projected[1][1].content[0].text', 'other'),
     ],
-    ['the generation', 'surface', '$.contentGeneration', p => (p.keyframe.folds.surface.state.contentGeneration = 9)],
-    ['the open turn', 'turns', '$.openTurn', ({ keyframe }) => (keyframe.folds.turns.state.openTurn = null)],
-    ['a call', 'turns', '$.pendingCalls[0].callSeq', p => (p.keyframe.folds.turns.state.pendingCalls[0].callSeq = 1)],
+    ['the generation', 'surface', '$.contentGeneration', set('keyframe.folds.surface.state.contentGeneration', 9)],
+    ['the open turn', 'turns', '$.openTurn', set('keyframe.folds.turns.state.openTurn', null)],
+    ['a call', 'turns', '$.pendingCalls[0].callSeq', set('keyframe.folds.turns.state.pendingCalls[0].callSeq', 1)],
     [
       'the header',
       'request',
       '$.header.data.header.config.model',
-      ({ keyframe }) => (keyframe.folds.request.state.header.data.header.config.model = 'other'),
+      set('keyframe.folds.request.state.header.data.header.config.model', 'other'),
     ],
-    ['the mark', 'seed', '$.endSeed', ({ keyframe }) => (keyframe.folds.seed.state.endSeed = 3)],
-    ['an inbox', 'inbox', '$.claimed', ({ keyframe }) => (keyframe.folds.inbox.state.claimed = [])],
-    ['a fold of another', '__proto__', '$["turn/start"]', p => (p.keyframe.folds['__proto__'].state['turn/start'] = 7)],
-    ['the time of the last event', 'log', '$.last.time', ({ keyframe }) => (keyframe.last.time = 1)],
-    ['the types seen', 'log', '$.extensions.types', ({ keyframe }) => keyframe.extensions.types.shift()],
-    ['the types passed over', 'log', '$.extensions.ignored', ({ keyframe }) => (keyframe.extensions.ignored = [])],
+    ['the mark', 'seed', '$.endSeed', set('keyframe.folds.seed.state.endSeed', 3)],
+    ['an inbox', 'inbox', '$.claimed', set('keyframe.folds.inbox.state.claimed', [])],
+    ['a fold of another', '__proto__', '$["turn/start"]', set('keyframe.folds[__proto__].state[turn/start]', 7)],
+    ['the time of the last event', 'log', '$.last.time', set('keyframe.last.time', 1)],
+    ['the types seen', 'log', '$.extensions.types', set('keyframe.extensions.types', [redact.type])],
+    ['the types passed over', 'log', '$.extensions.ignored', set('keyframe.extensions.ignored', [])],
     [
       'an event of the surface',
       'log',
       '$.events[8].data.message.content[0].content[0].text',
-      ({ surfaceEvents }) => (surfaceEvents[0].data.message.content[0].content[0].text = 'another result'),
+      set('surfaceEvents[0].data.message.content[0].content[0].text', 'another result'),
     ],
   ])('[K4] names %s', (_name, fold, path, change) => {
     const session = opened(change)
@@ -442,8 +485,8 @@ describe('verify', () => {
   it('[K4] is not led astray by a fold that is called log', () => {
     const logFold = { ...countFold, key: 'log' }
     const source = openWith(log(said('a')), { folds: [logFold] })
-    const parts = throughJson(framed(source)) as any
-    parts.keyframe.folds.log.state['user/message'] = 7
+    const parts = throughJson(framed(source))
+    set('keyframe.folds.log.state[user/message]', 7)(parts)
     const session = Session.fromKeyframe({ ...knowing, folds: [logFold], header: header(), events: [], ...parts })
     expect(session.verify(storedEvents(source))).toEqual({
       fold: 'log',

@@ -574,9 +574,9 @@ export class Session {
 
   /** Takes in an event that comes from outside or that this session makes for itself. */
   #admit(event: unknown): void {
-    checkEnvelope(event, this.length, this.#extensions.knows)
     this.#busy = true
     try {
+      checkEnvelope(event, this.length, this.#extensions.knows)
       this.#commit(this.#plan(event))
     } finally {
       this.#busy = false
@@ -589,12 +589,13 @@ export class Session {
   }
 
   /** The inherited cut, which header, log and caller must agree about (SPEC L11). */
-  #checkedCut({ inheritedEventCount: told, isPrefix = false }: Opening): number {
+  #checkedCut({ inheritedEventCount: told, isPrefix = false, from }: Opening): number {
     const { isSeeded, id } = this.header
     if (isPrefix) return Math.min(told ?? 0, this.length)
     const { inherited } = this.#folds.state(seedFold)
     const fail = (what: string): never => {
-      throw new SessionError('header', `Session ${id} ${what}`, { sessionId: id })
+      // Which of the two is wrong only the whole log can tell.
+      throw new SessionError(from ? 'keyframe' : 'header', `Session ${id} ${what}`, { sessionId: id })
     }
     if (isSeeded && inherited === null) {
       return fail('is seeded, but no session/end-seed of its log says where that ends')

@@ -97,15 +97,19 @@ function checkReplaceOp(event: SessionEvent, op: unknown): void {
 function checkSources(event: SessionEvent, sources: unknown, seq: number): void {
   if (!Array.isArray(sources)) throw refusal('surface-sources', event, 'has sourceEventSeqs that is not an array')
   if (sources.length === 0) throw refusal('surface-sources', event, 'has empty sourceEventSeqs; leave it out instead')
-  const seen = new Set<number>()
+  // Mostly they ascend, and then none can be there twice.
+  let last = -1
+  let seen: Set<number> | null = null
   for (let index = 0; index < sources.length; index += 1) {
     const source: unknown = sources[index]
     if (!isSafeNonNegativeInteger(source)) {
       throw refusal('surface-sources', event, `has sourceEventSeqs[${index}] that is not a seq`)
     }
-    if (seen.has(source)) throw refusal('surface-sources', event, `cites ${source} twice`)
+    if (seen === null && source <= last) seen = new Set(sources.slice(0, index) as number[])
+    if (seen?.has(source) === true) throw refusal('surface-sources', event, `cites ${source} twice`)
     if (source >= seq) throw refusal('surface-sources', event, `cites ${source}, which is not earlier than itself`)
-    seen.add(source)
+    seen?.add(source)
+    last = source
   }
 }
 
@@ -137,9 +141,11 @@ export function planSurfaceChange(
   if (event.surfaceOp === 'append') return { kind: 'append', seq }
 
   const { startSeq, endSeq } = event.surfaceOp
-  const from = surface.nodes.lastIndexOf(startSeq)
+  const from = surface.nodes.indexOf(startSeq)
   if (from === -1) throw refusal('surface-range', event, `replaces from ${startSeq}, which is not on the surface`)
-  const to = surface.nodes.lastIndexOf(endSeq)
+  // Behind the start first, where it should be: a long surface is not gone through twice.
+  let to = surface.nodes.indexOf(endSeq, from)
+  if (to === -1) to = surface.nodes.indexOf(endSeq)
   if (to === -1) throw refusal('surface-range', event, `replaces to ${endSeq}, which is not on the surface`)
   if (from > to)
     throw refusal('surface-range', event, `replaces ${startSeq}…${endSeq}, whose start comes after its end`)
