@@ -61,7 +61,7 @@ export { CallId, LogId, MessageId, SessionId, SessionSeq } from './core/ids.ts'
 export type { Invariant, LogView } from './core/invariant.ts'
 export { equalJson, jsonDifference, shareJson, snapshotJson } from './core/json.ts'
 export type { JsonDifference, JsonValue } from './core/json.ts'
-export type { Keyframe, LastEvent } from './core/keyframe.ts'
+export type { Keyframe, LastEvent, SessionDifference } from './core/keyframe.ts'
 export type { SurfaceIntent } from './core/log.ts'
 export type { MessageProjection, ProjectionContext } from './core/message-projection.ts'
 export { MessageSequence, messagesFold, projectMessage } from './core/messages.ts'
@@ -71,17 +71,17 @@ export type { LoggedRequest } from './core/request.ts'
 export { requestFold } from './core/request-header.ts'
 export type { RequestState } from './core/request-header.ts'
 export { repair, repairLog } from './core/repair.ts'
-export { Session, SessionSurface } from './core/session.ts'
+export { Session } from './core/session.ts'
+export { SessionSurface } from './core/session-surface.ts'
 export type {
   AppendableEventType,
   CreateOptions,
   IntentArguments,
   KeyframeOptions,
   RestoreOptions,
-  SessionDifference,
   SessionListener,
   SessionOptions,
-} from './core/session.ts'
+} from './core/session-options.ts'
 export { seedFold } from './core/seed.ts'
 export type { SeedState } from './core/seed.ts'
 export { requestMessages } from './core/request-messages.ts'

@@ -7,7 +7,8 @@ import type { SessionEvent } from './events.ts'
 import { toolResultTrim } from './interpreters/tool-result-trim.ts'
 import type { JsonValue } from './json.ts'
 import { hint, note, observed, openWith, outcome, redact } from './projected-history.ts'
-import { Session, type SessionOptions } from './session.ts'
+import { Session } from './session.ts'
+import type { SessionOptions } from './session-options.ts'
 import { pluginEventTypes } from './vocabulary.ts'
 
 const refusal = (code: SessionErrorCode, facts: object = {}): unknown =>

@@ -1,5 +1,28 @@
 /** Forks: a child session shares the beginning of another one's log (SPEC R7). */
+import { SessionError } from './errors.ts'
 import type { SessionHeader } from './events.ts'
+import { isSafeNonNegativeInteger } from './ids.ts'
+import type { TurnsState } from './turns.ts'
+
+/**
+ * How many events of a log of `length` events a fork at `boundary` (inclusive; all unless said otherwise) inherits.
+ *
+ * @throws {SessionError} `invalid-boundary` when there is no such event.
+ */
+export function inheritedBy(sessionId: string, length: number, boundary: number | undefined): number {
+  if (boundary === undefined) return length
+  if (isSafeNonNegativeInteger(boundary) && boundary < length) return boundary + 1
+  const message = `Expected a seq below ${length} to fork session ${sessionId} at; found ${String(boundary)}`
+  throw new SessionError('invalid-boundary', message, { sessionId })
+}
+
+/** @throws {SessionError} `open-turn` when the first `count` events leave a turn open. */
+export function checkOutsideTurn(sessionId: string, count: number, { openTurn }: TurnsState): void {
+  if (openTurn === null) return
+  const seq = count - 1
+  const message = `Seq ${seq} of session ${sessionId} is inside turn ${openTurn}; fork after its end`
+  throw new SessionError('open-turn', message, { sessionId, seq })
+}
 
 /** What the header of a child has of its parent's: where it comes from, and where it works. */
 export function childHeader({ id, cwd }: SessionHeader): Pick<SessionHeader, 'parentSession' | 'isSeeded' | 'cwd'> {

@@ -8,7 +8,7 @@ import type { SessionEvent, SurfaceEvent } from './events.ts'
 import { type Extensions, type ExtensionsSeen, stale } from './extensions.ts'
 import { type Fold, FoldSet, type FoldStates } from './fold.ts'
 import { isSafeNonNegativeInteger, SessionSeq } from './ids.ts'
-import type { JsonValue } from './json.ts'
+import { type JsonDifference, jsonDifference, type JsonValue } from './json.ts'
 import { isCount, isString, membersOf, stateShapes } from './keyframe-shapes.ts'
 import { checkEnvelope } from './log.ts'
 import { checkedMessage, inWords } from './message-projection.ts'
@@ -112,3 +112,24 @@ function foldStates({ folds: states }: Keyframe, folds: readonly Fold<unknown>[]
 
 /** What a keyframe keeps of the last event. */
 export const lastEventOf = ({ seq, type, time }: LastEvent): LastEvent => ({ seq: SessionSeq(seq), type, time })
+
+/** A keyframe with events beside it. */
+type WithEvents = Keyframe & { readonly events: readonly (SessionEvent | undefined)[] }
+
+/** The first fold in which two keyframes differ, and where; `log` stands for what is no fold. Null when they agree. */
+export function keyframeDifference(expected: WithEvents, actual: WithEvents): SessionDifference | null {
+  const { folds: states, ...whole } = expected
+  const { folds: own, ...rest } = actual
+  for (const [fold, { state }] of Object.entries(states)) {
+    const difference = jsonDifference(state, own[fold]?.state)
+    if (difference !== null) return { fold, ...difference }
+  }
+  const difference = jsonDifference(whole, rest)
+  return difference && { fold: 'log', ...difference }
+}
+
+/**
+ * Where a session first differs from the replay of its log: in which fold, and where in its JSON. The fold `log` stands
+ * for what is no fold: the events that are resident, the last one, what extensions have seen.
+ */
+export type SessionDifference = JsonDifference & { readonly fold: string }

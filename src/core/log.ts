@@ -132,3 +132,37 @@ export function checkEnvelope(
     throw new SessionError('seq', `${type} at seq ${seq} stands where seq ${expectedSeq} should be`, facts)
   }
 }
+
+/** A new event, frozen; `data` and `placement` are snapshots already. */
+export function newEvent(
+  type: string,
+  seq: SessionSeq,
+  time: number,
+  data: unknown,
+  placement: Placement,
+): SessionEvent {
+  const { surfaceOp, sourceEventSeqs, ignorable } = placement
+  const event =
+    surfaceOp === undefined
+      ? sourceEventSeqs === undefined
+        ? ignorable === undefined
+          ? { type, seq, time, data }
+          : { type, seq, time, data, ignorable }
+        : { type, seq, time, data, sourceEventSeqs }
+      : sourceEventSeqs === undefined
+        ? { type, seq, time, data, surfaceOp }
+        : { type, seq, time, data, surfaceOp, sourceEventSeqs }
+  return Object.freeze(event) as unknown as SessionEvent
+}
+
+/** Runs `admit` for the event at `index`; a refusal says which one it was. */
+export function atIndex<Result>(index: number, admit: () => Result): Result {
+  try {
+    return admit()
+  } catch (error) {
+    if (!(error instanceof SessionError)) throw error
+    const { code, seq = index, eventType, path, expected, actual, sessionId } = error
+    const facts = { index, seq, eventType, path, expected, actual, sessionId }
+    throw new SessionError(code, `Invalid event at index ${index}: ${error.message}`, facts, { cause: error })
+  }
+}

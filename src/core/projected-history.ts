@@ -33,7 +33,8 @@ import { toolResultTrim, toolResultTrimming, trimText } from './interpreters/too
 import type { JsonValue } from './json.ts'
 import type { Keyframe } from './keyframe.ts'
 import type { MessageProjection } from './message-projection.ts'
-import { Session, type SessionOptions } from './session.ts'
+import { Session } from './session.ts'
+import type { SessionOptions } from './session-options.ts'
 
 export const image = (name: string, more: object = {}): ImageBlock => ({
   type: 'image',

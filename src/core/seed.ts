@@ -1,4 +1,6 @@
 /** Where a log was handed over: the marks that constructors leave (SPEC R6). */
+import { SessionError } from './errors.ts'
+import type { SessionHeader } from './events.ts'
 import type { Fold } from './fold.ts'
 import type { SessionSeq } from './ids.ts'
 
@@ -22,4 +24,24 @@ export const seedFold: Fold<SeedState> = {
   },
   toJSON: state => state,
   fromJSON: json => json as unknown as SeedState,
+}
+
+/**
+ * How many events a session inherits, which header, log and caller must agree about (SPEC L11).
+ *
+ * @throws {SessionError} with the code `code`: which of them is wrong only the whole log can tell.
+ */
+export function checkedCut(
+  { isSeeded, id }: SessionHeader,
+  { inherited }: SeedState,
+  told: number | undefined,
+  code: 'header' | 'keyframe',
+): number {
+  const fail = (what: string): never => {
+    throw new SessionError(code, `Session ${id} ${what}`, { sessionId: id })
+  }
+  if (isSeeded && inherited === null) fail('is seeded, but no session/end-seed of its log says where that ends')
+  if (!isSeeded && inherited !== null) fail(`is not seeded, but seq ${inherited} says it inherits events`)
+  const cut = inherited ?? 0
+  return told === undefined || told === cut ? cut : fail(`inherits ${cut} events, not ${told}`)
 }

@@ -1,141 +1,53 @@
 /** The Session: an append-only log in memory, and everything derived from it (SPEC L1–L12, S9–S11, K1–K4). */
 import { refusal, SessionError } from './errors.ts'
 import type { EventDefinition } from './event-definition.ts'
-import type {
-  EventData,
-  EventOf,
-  KnownEventType,
-  LogOnlyEvent,
-  Message,
-  SessionEvent,
-  SessionHeader,
-  SurfaceEventType,
+import {
+  type EventData,
+  type EventOf,
+  type LogOnlyEvent,
+  type Message,
+  SESSION_FORMAT_VERSION,
+  type SessionEvent,
+  type SessionHeader,
 } from './events.ts'
-import { SESSION_FORMAT_VERSION } from './events.ts'
-import { type ExtensionOptions, Extensions } from './extensions.ts'
+import { Extensions } from './extensions.ts'
 import { type Committed, type Fold, FoldSet } from './fold.ts'
-import { childHeader } from './fork.ts'
-import { isSafeNonNegativeInteger, SessionId, SessionSeq } from './ids.ts'
+import { checkOutsideTurn, childHeader, inheritedBy } from './fork.ts'
+import { SessionId, SessionSeq } from './ids.ts'
 import { inboxFold, planCancellation } from './inbox.ts'
 import type { Invariant, LogView } from './invariant.ts'
-import { type JsonDifference, jsonDifference, snapshotJson } from './json.ts'
-import { type Keyframe, type KeyframeSource, type LastEvent, lastEventOf, readKeyframe } from './keyframe.ts'
-import { admitIntent, checkEnvelope, type Placement, planAdmission, snapshotOf, type SurfaceIntent } from './log.ts'
+import { snapshotJson } from './json.ts'
+import {
+  type Keyframe,
+  keyframeDifference,
+  type KeyframeSource,
+  type LastEvent,
+  lastEventOf,
+  readKeyframe,
+  type SessionDifference,
+} from './keyframe.ts'
+import { admitIntent, atIndex, checkEnvelope, newEvent, planAdmission, snapshotOf } from './log.ts'
 import type { MessageProjection } from './message-projection.ts'
 import { type MessageSequence, messagesFold } from './messages.ts'
 import { repair } from './repair.ts'
 import { type LoggedRequest, requestOf } from './request.ts'
 import { requestFold } from './request-header.ts'
 import { ResidentLog } from './resident-log.ts'
-import { seedFold } from './seed.ts'
+import { checkedCut, seedFold } from './seed.ts'
+import { SessionListeners } from './session-listeners.ts'
+import type {
+  AppendableEventType,
+  CreateOptions,
+  IntentArguments,
+  KeyframeOptions,
+  RestoreOptions,
+  SessionListener,
+  SessionOptions,
+} from './session-options.ts'
+import { SessionSurface } from './session-surface.ts'
 import { checkHeader } from './shapes.ts'
 import { type SurfaceState, surfaceFold } from './surface.ts'
 import { foldTurns, turnsFold } from './turns.ts'
-
-/** Intent of `append` for one type; a union of types gets the union of their intents and is checked at run time. */
-export type IntentArguments<Type extends KnownEventType> = Type extends 'assistant/message'
-  ? [intent: { readonly surfaceOp: SurfaceIntent['surfaceOp']; readonly sourceEventSeqs?: never }]
-  : Type extends SurfaceEventType
-    ? [intent: SurfaceIntent]
-    : [intent?: { readonly surfaceOp?: never; readonly sourceEventSeqs?: never }]
-
-/** Types a caller may append; `session/end-seed` is the constructor's own. */
-export type AppendableEventType = Exclude<KnownEventType, 'session/end-seed'>
-
-export type SessionListener = (committed: Committed) => unknown
-
-export type SessionOptions = ExtensionOptions & {
-  /** The clock, epoch ms. Called once for each append. */
-  readonly now: () => number
-  /** Told when a listener throws or rejects; the append it was told about stands. */
-  readonly onListenerError?: (error: unknown) => void
-  /** Folds this session has besides its own, from its first event on; read with `fold`. Their keys must differ. */
-  readonly folds?: readonly Fold<unknown>[]
-  /** Rules every event must keep, stored ones too; asked in order, after admission. */
-  readonly invariants?: readonly Invariant[]
-  /** Rules events appended from now on must keep; what is stored opens as it is, and `verify` tells. */
-  readonly liveInvariants?: readonly Invariant[]
-}
-
-export type CreateOptions = SessionOptions & {
-  readonly id: string
-  readonly header?: Partial<Omit<SessionHeader, 'id' | 'version'>>
-  /** Events to start from; copied and frozen. Even an empty list counts as a seed. */
-  readonly seed?: readonly SessionEvent[]
-  /** For a seeded header: how many of the seed's events are inherited. Must equal the seed's length. */
-  readonly inheritedEventCount?: number
-}
-
-type OpenOptions = SessionOptions & {
-  readonly header: SessionHeader
-  /** The inherited cut, when the caller knows it: then the log must say the same. */
-  readonly inheritedEventCount?: number
-  /** Closes a turn that was cut off before the end of the seed is marked (SPEC R1–R6). */
-  readonly repair?: boolean
-  /** Follows a log somebody else writes: nothing is marked or repaired, and `append` refuses (SPEC O4). */
-  readonly readOnly?: boolean
-}
-
-export type RestoreOptions = OpenOptions & {
-  /** The whole log. Ownership passes to the session: events are neither copied nor frozen. */
-  readonly events: readonly SessionEvent[]
-}
-
-export type KeyframeOptions = OpenOptions & {
-  readonly keyframe: Keyframe
-  /** The events on the surface of the keyframe, in any order. */
-  readonly surfaceEvents: readonly SessionEvent[]
-  /** The events after the keyframe. Ownership of all of them passes to the session. */
-  readonly events: readonly SessionEvent[]
-}
-
-/**
- * Where a session first differs from the replay of its log: in which fold, and where in its JSON. The fold `log` stands
- * for what is no fold: the events that are resident, the last one, what extensions have seen.
- */
-export type SessionDifference = JsonDifference & { readonly fold: string }
-
-/** The surface as others see it: what the model reads now. Every read throws once an interpreter is withdrawn (SPEC M3). */
-export class SessionSurface {
-  readonly #read: () => SurfaceState
-  #copy: readonly SessionSeq[] = []
-  #copyGeneration = 0
-
-  /** `read` gives the state, or throws when it may not be read any more. */
-  constructor(read: () => SurfaceState) {
-    this.#read = read
-  }
-
-  /** Number of nodes. */
-  get length(): number {
-    return this.#read().nodes.length
-  }
-
-  /** Seqs of the nodes in reading order: a copy, made when asked for after a change. `at` and `length` cost nothing. */
-  get nodes(): readonly SessionSeq[] {
-    const { nodes, replaceGeneration } = this.#read()
-    if (this.#copy.length !== nodes.length || this.#copyGeneration !== replaceGeneration) {
-      this.#copy = Object.freeze([...nodes])
-      this.#copyGeneration = replaceGeneration
-    }
-    return this.#copy
-  }
-
-  /** The seq at `position`; negative counts from the end. */
-  at(position: number): SessionSeq | undefined {
-    return this.#read().nodes.at(position)
-  }
-
-  /** +1 for each replacement. */
-  get replaceGeneration(): number {
-    return this.#read().replaceGeneration
-  }
-
-  /** +1 for each replacement and each message projection. */
-  get contentGeneration(): number {
-    return this.#read().contentGeneration
-  }
-}
 
 /** The folds every session has, in the order they are advanced. */
 const coreFolds: readonly Fold<unknown>[] = [surfaceFold, messagesFold, turnsFold, requestFold, seedFold, inboxFold]
@@ -174,7 +86,7 @@ export class Session {
   readonly #surface: SurfaceState
   #invariants: readonly Invariant[]
   readonly #view: LogView
-  readonly #listeners: SessionListener[] = []
+  readonly #listeners: SessionListeners
   #last: LastEvent | null = null
   #busy = false
   #snapshot: readonly SessionEvent[] | null = null
@@ -185,6 +97,7 @@ export class Session {
     // Not all of them: what they say of events is not to be kept.
     const { now, onListenerError, folds: own = [] } = options
     this.#options = { now, folds: own, ...(onListenerError && { onListenerError }) }
+    this.#listeners = new SessionListeners(onListenerError)
     this.#readOnly = readOnly
     this.#extensions = new Extensions(options)
     this.#invariants = options.invariants ?? []
@@ -219,7 +132,11 @@ export class Session {
     this.firstLiveSeq = SessionSeq(log.length)
     if (opening.isFork === true) this.#mark({ inherited: true })
     else if (events !== null && !readOnly && this.#folds.state(seedFold).endSeed !== log.length - 1) this.#mark({})
-    this.inheritedEventCount = this.#checkedCut(opening)
+    const { isPrefix = false, inheritedEventCount: told } = opening
+    // A prefix may end before what it inherits does.
+    this.inheritedEventCount = isPrefix
+      ? Math.min(told ?? 0, log.length)
+      : checkedCut(header, this.#folds.state(seedFold), told, from === undefined ? 'header' : 'keyframe')
     this.#invariants = invariants
   }
 
@@ -311,24 +228,14 @@ export class Session {
    * @throws {SessionError} `not-resident` when some of them are not in memory.
    */
   snapshotEvents(from = 0, to: number = this.length): readonly SessionEvent[] {
-    if (from < this.#log.base) {
-      const message = `Events before ${this.#log.base} of session ${this.id} are not resident; read them with readEvents`
-      throw new SessionError('not-resident', message, { sessionId: this.id, seq: from, expected: this.#log.base })
-    }
-    if (from > 0 || to < this.length) return Object.freeze(this.#log.slice(from, to))
-    this.#snapshot ??= Object.freeze(this.#log.slice(from, to))
+    if (from > 0 || to < this.length) return Object.freeze(this.#resident(from, to))
+    this.#snapshot ??= Object.freeze(this.#resident(from, to))
     return this.#snapshot
   }
 
   /** Calls `listener` after each committed event; returns its remover. */
   subscribe(listener: SessionListener): () => void {
-    // A call of its own: a listener may be subscribed twice, and each remover removes its own.
-    const own: SessionListener = committed => listener(committed)
-    this.#listeners.push(own)
-    return () => {
-      const index = this.#listeners.indexOf(own)
-      if (index !== -1) this.#listeners.splice(index, 1)
-    }
+    return this.#listeners.add(listener)
   }
 
   /** Makes an event type known from now on. @throws {SessionError} `registration` when the type is taken. */
@@ -352,13 +259,16 @@ export class Session {
    * @throws {SessionError} `invariant` with the event that breaks it; `not-resident` when that cannot be told.
    */
   registerInvariant(invariant: Invariant): () => void {
-    const replay = this.replay(this.snapshotEvents(), { invariants: [invariant] })
+    const replay = this.replay(this.#resident(0, this.length), { invariants: [invariant] })
     for (const fold of foldsOf([invariant])) {
       if (!this.#folds.has(fold)) this.#folds.register(fold, replay.fold(fold))
     }
-    this.#invariants = [...this.#invariants, invariant]
+    // An entry of its own: registered twice, each remover removes its own.
+    const { key, folds = [] } = invariant
+    const own: Invariant = { key, folds, problem: (committed, log) => invariant.problem(committed, log) }
+    this.#invariants = [...this.#invariants, own]
     return () => {
-      this.#invariants = this.#invariants.filter(each => each !== invariant)
+      this.#invariants = this.#invariants.filter(each => each !== own)
     }
   }
 
@@ -388,7 +298,7 @@ export class Session {
     }
     const time = this.#now(type)
     // Getters and the clock may have appended meanwhile: the seq is taken last.
-    const event = candidate(type, SessionSeq(this.length), time, snapshot, placement)
+    const event = newEvent(type, SessionSeq(this.length), time, snapshot, placement)
     this.#busy = true
     try {
       this.#commit(this.#plan(event))
@@ -418,17 +328,9 @@ export class Session {
    */
   fork({ id, boundary }: { readonly id: string; readonly boundary?: number }): Session {
     const { length } = this
-    if (boundary !== undefined && !(isSafeNonNegativeInteger(boundary) && boundary < length)) {
-      const message = `Expected a seq below ${length} to fork session ${this.id} at; found ${String(boundary)}`
-      throw new SessionError('invalid-boundary', message, { sessionId: this.id })
-    }
-    const count = boundary === undefined ? length : boundary + 1
-    const seed = this.snapshotEvents(0, count)
-    const { openTurn } = count === length ? this.#folds.state(turnsFold) : foldTurns(seed)
-    if (openTurn !== null) {
-      const message = `Seq ${count - 1} of session ${this.id} is inside turn ${openTurn}; fork after its end`
-      throw new SessionError('open-turn', message, { sessionId: this.id, seq: count - 1 })
-    }
+    const count = inheritedBy(this.id, length, boundary)
+    const seed = this.#resident(0, count)
+    checkOutsideTurn(this.id, count, count === length ? this.#folds.state(turnsFold) : foldTurns(seed))
     const header = childHeader(this.header)
     const child = Session.create({
       ...this.#options,
@@ -462,7 +364,7 @@ export class Session {
    * @throws {SessionError} `not-resident` when the events before it are not in memory: then `replay` them.
    */
   requestAt(seq: number): LoggedRequest | null {
-    return requestOf(this.replay(this.snapshotEvents(0, seq)))
+    return requestOf(this.replay(this.#resident(0, seq)))
   }
 
   /** Everything derived, as JSON, to open the session from later (SPEC K1). */
@@ -486,16 +388,18 @@ export class Session {
    * @throws {SessionError} of the first event that breaks a rule.
    */
   verify(events: readonly SessionEvent[]): SessionDifference | null {
-    const { folds: expected, ...whole } = this.replay(events, { invariants: this.#invariants }).keyframe()
-    const { folds: actual, ...own } = this.keyframe()
-    for (const [fold, { state }] of Object.entries(expected)) {
-      const difference = jsonDifference(state, actual[fold]?.state)
-      if (difference !== null) return { fold, ...difference }
-    }
+    const whole = this.replay(events, { invariants: this.#invariants }).keyframe()
     const resident = events.map((_, seq) => this.eventAt(seq))
     const stored = events.map((event, seq) => resident[seq] && event)
-    const difference = jsonDifference({ ...whole, events: stored }, { ...own, events: resident })
-    return difference && { fold: 'log', ...difference }
+    return keyframeDifference({ ...whole, events: stored }, { ...this.keyframe(), events: resident })
+  }
+
+  /** Events that must be in memory. @throws {SessionError} `not-resident` when some are not. */
+  #resident(from: number, to: number): readonly SessionEvent[] {
+    const { base } = this.#log
+    if (from >= base) return this.#log.slice(from, to)
+    const message = `Events before ${base} of session ${this.id} are not resident; read them with readEvents`
+    throw new SessionError('not-resident', message, { sessionId: this.id, seq: from, expected: base })
   }
 
   /** Itself, when its surface may be read. */
@@ -551,25 +455,7 @@ export class Session {
     this.#snapshot = null
     if (kind === 'none' || kind === 'project') this.#extensions.committed(event, kind === 'project')
     this.#folds.evolve(committed)
-    if (this.#listeners.length === 0) return
-    for (const listener of [...this.#listeners]) this.#notify(listener, committed)
-  }
-
-  /** A listener's failure is its own: it is reported and changes nothing. */
-  #notify(listener: SessionListener, committed: Committed): void {
-    const report = (error: unknown) => {
-      try {
-        this.#options.onListenerError?.(error)
-      } catch {
-        // The reporter failed too; there is nobody left to tell, and the commit must not be undone by it.
-      }
-    }
-    try {
-      const result = listener(committed)
-      if (isThenable(result)) result.then(undefined, report)
-    } catch (error) {
-      report(error)
-    }
+    this.#listeners.tell(committed)
   }
 
   /** Takes in an event that comes from outside or that this session makes for itself. */
@@ -585,59 +471,9 @@ export class Session {
 
   #mark(data: EventData['session/end-seed']): void {
     const time = this.#now('session/end-seed')
-    this.#admit(candidate('session/end-seed', SessionSeq(this.length), time, Object.freeze(data), {}))
-  }
-
-  /** The inherited cut, which header, log and caller must agree about (SPEC L11). */
-  #checkedCut({ inheritedEventCount: told, isPrefix = false, from }: Opening): number {
-    const { isSeeded, id } = this.header
-    if (isPrefix) return Math.min(told ?? 0, this.length)
-    const { inherited } = this.#folds.state(seedFold)
-    const fail = (what: string): never => {
-      // Which of the two is wrong only the whole log can tell.
-      throw new SessionError(from ? 'keyframe' : 'header', `Session ${id} ${what}`, { sessionId: id })
-    }
-    if (isSeeded && inherited === null) {
-      return fail('is seeded, but no session/end-seed of its log says where that ends')
-    }
-    if (!isSeeded && inherited !== null) fail(`is not seeded, but seq ${inherited} says it inherits events`)
-    const cut = inherited ?? 0
-    if (told !== undefined && told !== cut) fail(`inherits ${cut} events, not ${told}`)
-    return cut
+    this.#admit(newEvent('session/end-seed', SessionSeq(this.length), time, Object.freeze(data), {}))
   }
 }
 
 const foldsOf = (invariants: readonly Invariant[]): readonly Fold<unknown>[] =>
   invariants.flatMap(({ folds = [] }) => folds)
-
-type Thenable = { then(resolved: undefined, rejected: (error: unknown) => void): unknown }
-
-const isThenable = (value: unknown): value is Thenable =>
-  typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function'
-
-function candidate(type: string, seq: SessionSeq, time: number, data: unknown, placement: Placement): SessionEvent {
-  const { surfaceOp, sourceEventSeqs, ignorable } = placement
-  const event =
-    surfaceOp === undefined
-      ? sourceEventSeqs === undefined
-        ? ignorable === undefined
-          ? { type, seq, time, data }
-          : { type, seq, time, data, ignorable }
-        : { type, seq, time, data, sourceEventSeqs }
-      : sourceEventSeqs === undefined
-        ? { type, seq, time, data, surfaceOp }
-        : { type, seq, time, data, surfaceOp, sourceEventSeqs }
-  return Object.freeze(event) as unknown as SessionEvent
-}
-
-/** Runs `admit` for the event at `index`; a refusal says which one it was. */
-function atIndex<Result>(index: number, admit: () => Result): Result {
-  try {
-    return admit()
-  } catch (error) {
-    if (!(error instanceof SessionError)) throw error
-    const { code, seq = index, eventType, path, expected, actual, sessionId } = error
-    const facts = { index, seq, eventType, path, expected, actual, sessionId }
-    throw new SessionError(code, `Invalid event at index ${index}: ${error.message}`, facts, { cause: error })
-  }
-}

@@ -5,7 +5,8 @@ import type { Committed } from '../core/fold.ts'
 import { SessionSeq } from '../core/ids.ts'
 import { jsonText } from '../core/json.ts'
 import { type LoggedRequest, requestOf } from '../core/request.ts'
-import type { Session, SessionDifference } from '../core/session.ts'
+import type { Session } from '../core/session.ts'
+import type { SessionDifference } from '../core/keyframe.ts'
 import { type SessionStorage, StorageError } from '../storage/storage.ts'
 import type { WriteBehind, WriteBehindStatus } from '../storage/write-behind.ts'
 import type { Release } from './lease.ts'
@@ -34,7 +35,9 @@ export class LiveSession {
   constructor(parts: Parts, storedLength: number) {
     this.session = parts.session
     this.#parts = parts
-    for (const event of parts.session.snapshotEvents(storedLength)) parts.writer.enqueue(event.seq, jsonText(event))
+    for (let seq = storedLength; seq < parts.session.length; seq += 1) {
+      parts.writer.enqueue(SessionSeq(seq), jsonText(parts.session.eventAt(seq)))
+    }
     this.#unsubscribe = parts.session.subscribe(committed => this.#publish(committed))
   }
 

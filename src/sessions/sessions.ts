@@ -1,7 +1,8 @@
 /** All sessions of one storage: create, open, list, rename, delete. */
 import { SessionError } from '../core/errors.ts'
 import { LogId, SessionId, SessionSeq } from '../core/ids.ts'
-import { Session, type SessionOptions } from '../core/session.ts'
+import { Session } from '../core/session.ts'
+import type { SessionOptions } from '../core/session-options.ts'
 import { endOfInherited } from '../storage/stored-session.ts'
 import {
   type InheritedRange,

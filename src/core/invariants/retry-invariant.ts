@@ -66,7 +66,11 @@ export const retryFold: Fold<RetryState> = {
     }
   },
   toJSON: state => state,
-  fromJSON: json => json as unknown as RetryState,
+  fromJSON(json) {
+    const state = json as unknown as RetryState
+    if (!state.chains.every(chain => isText(chain.retryId))) throw new TypeError('no chains of retries')
+    return state
+  },
 }
 
 export const retryInvariant: Invariant = {
