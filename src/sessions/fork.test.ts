@@ -1,6 +1,21 @@
 /** Forks in storage: what a child inherits is shared, its own events are its own (SPEC R7, R8, W8, W9). */
 import { describe, expect, it } from 'vitest'
-import { answered, append, prompted, said, stepEnd, stepStart, turnEnd, turnStart, user } from '../core/builders.ts'
+import {
+  answered,
+  append,
+  called,
+  prompted,
+  returned,
+  said,
+  stepEnd,
+  stepStart,
+  toolCall,
+  turnEnd,
+  turnStart,
+  user,
+} from '../core/builders.ts'
+import { sessionInvariant } from '../core/invariants/session-invariant.ts'
+import { requestMessages } from '../core/request-messages.ts'
 import { defineEvent } from '../core/event-definition.ts'
 import type { SessionErrorCode } from '../core/errors.ts'
 import { SessionId } from '../core/ids.ts'
@@ -155,6 +170,33 @@ describe('extensions', () => {
     expect((await again().open(child)).session.eventAt(0)).toMatchObject({ type: 'acme/noted', data: { note: 'hi' } })
     const bare = new Sessions({ storage, lease: memoryLease(), now: () => 5, newId: countedIds() })
     await expect(bare.open(parent)).rejects.toThrow(refused('unknown-type'))
+  })
+
+  it('[I1, I4, REP-10] a second result is refused where live rules are kept; a stored log that has one opens', async () => {
+    const { sessions, storage } = house()
+    const source = await sessions.open(parent)
+    const asked = answered([toolCall('c')])
+    for (const draft of [turnStart(1), stepStart(1, 1), asked, called('c'), returned('c')])
+      append(source.session, draft)
+    append(source.session, returned('c', 'again'))
+    await sessions.closeAll()
+
+    const options = { storage, lease: memoryLease(), now: () => 5, newId: countedIds() }
+    const strict = new Sessions({ ...options, liveInvariants: [sessionInvariant] })
+    const { session } = await strict.open(parent)
+    // What is sent holds one result for the call.
+    expect(requestMessages(session.messages).messages.filter(({ source }) => source.kind === 'tool')).toHaveLength(1)
+    for (const draft of [turnStart(2), stepStart(2, 1), { ...asked, data: { ...(asked.data as object), turn: 2 } }]) {
+      append(session, draft)
+    }
+    append(session, called('c', 2))
+    append(session, returned('c', 'ok', {}, 2))
+    const { length } = session
+    expect(() => append(session, returned('c', 'again', {}, 2))).toThrow(refused('invariant'))
+    expect(session.length).toBe(length)
+    await expect(strict.live(parent)?.verify()).rejects.toThrow(
+      expect.objectContaining({ code: 'invariant', index: 5 }) as Error,
+    )
   })
 
   it('[I1] of a house that vetoes are asked in every session', async () => {

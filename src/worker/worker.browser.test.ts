@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import type { SessionEvent } from '../core/events.ts'
+import type { EventData, SessionEvent } from '../core/events.ts'
 import { MessageId, SessionSeq } from '../core/ids.ts'
 import type { SessionUpdate } from '../views/source.ts'
 import type { ClientSession } from './client-session.ts'
@@ -100,6 +100,25 @@ describe('a session through a worker', () => {
     await expect(
       session.append('user/message', { ...user('x'), source: new Date() as never }, { surfaceOp: 'append' }),
     ).rejects.toMatchObject({ name: 'SessionError', code: 'not-json', path: '$.source' })
+  })
+
+  it('[B5, I4, REP-10] a page cannot answer a call twice, or write into a turn that is over', async () => {
+    const session = await connected().sessions.open('s')
+    await session.send({ text: 'call add {"a":2,"b":3}' }).done
+    const result = (await eventsOf(session)).find(event => event.type === 'tool/result')
+    const again = async (turn: number) => {
+      const { message } = result?.data as EventData['tool/result']
+      return session.append('tool/result', { turn, step: 1, message }, { surfaceOp: 'append' })
+    }
+    const { length } = session
+    await expect(again(1)).rejects.toMatchObject({ name: 'SessionError', code: 'invariant', seq: length })
+    await session.append('turn/start', { turn: 2 })
+    await session.append('step/start', { turn: 2, step: 1 })
+    await expect(again(2)).rejects.toMatchObject({ name: 'SessionError', code: 'invariant', seq: length + 2 })
+    await expect(session.append('turn/start', { turn: 3 })).rejects.toMatchObject({ code: 'invariant' })
+    await session.append('step/end', { turn: 2, step: 1 })
+    await session.append('turn/end', { turn: 2, reason: { kind: 'completed' } })
+    expect(await session.send({ text: 'hi' }).done).toEqual({ kind: 'completed' })
   })
 
   it('[B5] streams frames while a turn runs, and keeps what was visible when it is stopped', async () => {
