@@ -23,9 +23,9 @@ export type Goal = `≥ ${number}×` | `≤ ${number}×`
 /** Prepares one round, unmeasured, and returns what is measured. What that returns is held until the next round of it. */
 export type Contestant = () => () => unknown
 
-export type MeasureOptions = {
-  /** How many operations one round does: times are per operation. */
-  readonly operations: number
+export type MeasureOptions<Name extends string = string> = {
+  /** How many operations one round does, of all contestants or of each: times are per operation. */
+  readonly operations: number | Readonly<Record<Name, number>>
   /** Measured rounds; default 9. */
   readonly rounds?: number
   /** Rounds before that; default 4. */
@@ -46,7 +46,7 @@ export type Bench = {
   /** Median time of one operation in µs, for each contestant. */
   measure<Name extends string>(
     contestants: Readonly<Record<Name, Contestant>>,
-    options: MeasureOptions,
+    options: MeasureOptions<Name>,
   ): Promise<Record<Name, number>>
   /** A row judged by its goal. */
   row(name: string, ours: number, peer: number, goal: Goal): Row
@@ -76,7 +76,8 @@ export function createBench(parts: Parts): Bench {
       for (let round = 0; round < all; round += 1) {
         for (const name of shuffled(names)) {
           const time = await timeOf(contestants[name])
-          if (round >= (parts.quick ? 1 : warmUp)) times[name]?.push((time * 1000) / operations)
+          const count = typeof operations === 'number' ? operations : operations[name]
+          if (round >= (parts.quick ? 1 : warmUp)) times[name]?.push((time * 1000) / count)
         }
       }
       held.clear()

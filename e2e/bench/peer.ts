@@ -8,7 +8,14 @@ export type PeerSession = {
   append(type: string, data: unknown, intent?: unknown): PeerEvent
   deriveMessages(): readonly unknown[]
 }
-export type Peer = { readonly Session: { create(id: string, seed?: readonly PeerEvent[]): PeerSession } }
+export type PeerHeader = { readonly version: 0; readonly id: string; readonly createdAt: number }
+export type Peer = {
+  readonly Session: {
+    create(id: string, seed?: readonly PeerEvent[]): PeerSession
+    /** Takes the events over and freezes them in place. */
+    fromRestore(id: string, seed: readonly PeerEvent[], header: PeerHeader): PeerSession
+  }
+}
 
 // A variable, so that neither the type checker nor a bundler looks for a package that only `e2e/bench` installs.
 const name = '@deepseek-ai/dsh-session'

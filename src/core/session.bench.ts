@@ -1,23 +1,36 @@
 import type { Bench, Contestant, Row } from '../../e2e/bench/harness.ts'
 import type { Variant, WorkloadEvent } from '../../e2e/bench/workload.mjs'
+import type { SessionEvent } from './events.ts'
 import { Session } from './session.ts'
 
 /** What is measured of a session, untyped: the workload is data, checked by `append` as it runs. */
-type Log = { append(type: string, data: unknown, intent?: { surfaceOp: 'append' }): unknown }
+export type Log = { append(type: string, data: unknown, intent?: unknown): unknown }
 
 const surfaceIntent = { surfaceOp: 'append' } as const
 
-const appendAll = (events: readonly WorkloadEvent[], create: () => Log): Contestant => {
+export const appendAll = <Appended extends Log>(
+  events: readonly WorkloadEvent[],
+  create: () => Appended,
+  afterEach?: (log: Appended) => void,
+): Contestant => {
   return () => {
     const log = create()
     return () => {
       for (const { type, data, surfaceOp } of events) {
         if (surfaceOp === undefined) log.append(type, data)
         else log.append(type, data, surfaceIntent)
+        afterEach?.(log)
       }
       return log
     }
   }
+}
+
+/** A session of stored events, ready for untyped appends. */
+export function restore(events: readonly SessionEvent[]): Session & Log {
+  let time = 0
+  const header = { version: 3, id: 'a', createdAt: 0, isSeeded: false } as const
+  return Session.fromRestore({ header, events, now: () => (time += 1) })
 }
 
 const cloneAll = (events: readonly WorkloadEvent[]): Contestant => {
