@@ -40,6 +40,8 @@ export type Bench = {
   readonly workload: {
     v0(n: number, variant: Variant): readonly WorkloadEvent[]
     v3(n: number, variant: Variant): readonly WorkloadEvent[]
+    /** Freezes plain JSON data, all the way down. */
+    deepFreeze<Value>(value: Value): Value
   }
   /** The predecessor. */
   peer(): Promise<Peer>

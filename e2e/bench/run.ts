@@ -2,13 +2,13 @@
 import { pathToFileURL } from 'node:url'
 import { type BenchModule, createBench } from './harness.ts'
 import { loadPeer } from './peer.ts'
-import { makeEvents, makeV3Events } from './workload.mjs'
+import { deepFreeze, makeEvents, makeV3Events } from './workload.mjs'
 
 const [file = '', ...flags] = process.argv.slice(2)
 const module = (await import(/* @vite-ignore */ pathToFileURL(file).href)) as BenchModule
 const bench = createBench({
   quick: flags.includes('--quick'),
-  workload: { v0: makeEvents, v3: makeV3Events },
+  workload: { v0: makeEvents, v3: makeV3Events, deepFreeze },
   peer: loadPeer,
 })
 const rows = await module.default(bench)

@@ -1,6 +1,6 @@
 import type { Bench, Contestant, Row } from '../../e2e/bench/harness.ts'
 import type { PeerEvent } from '../../e2e/bench/peer.ts'
-import { deepFreeze, type Variant, type WorkloadEvent } from '../../e2e/bench/workload.mjs'
+import type { Variant, WorkloadEvent } from '../../e2e/bench/workload.mjs'
 import type { SessionEvent } from './events.ts'
 import { Session } from './session.ts'
 import { appendAll, type Log, restore } from './session.bench.ts'
@@ -38,7 +38,7 @@ async function restoreRows(bench: Bench, variant: Variant): Promise<readonly Row
     {
       short: opening<SessionEvent>(shortPages, events => restore(events), long / short),
       long: opening<SessionEvent>(longPages, events => restore(events)),
-      frozen: opening<SessionEvent>(longPages, events => restore(deepFreeze(events))),
+      frozen: opening<SessionEvent>(longPages, events => restore(bench.workload.deepFreeze(events))),
       peer: opening<PeerEvent>(peerPages, events =>
         Peer.fromRestore('a', events, { version: 0, id: 'a', createdAt: 0 }),
       ),
