@@ -1,7 +1,7 @@
 /** `palimpsest/core`: the session log and its surface, pure, for any JavaScript runtime. */
-export { assertNever, PalimpsestError, SessionError } from './core/errors.ts'
+export { PalimpsestError, SessionError } from './core/errors.ts'
 export type { ErrorFacts, SessionErrorCode } from './core/errors.ts'
-export { defineEvent } from './core/event-definition.ts'
+export { defineEvent, isEventOf } from './core/event-definition.ts'
 export type { EventDefinition, EventDefinitionOptions } from './core/event-definition.ts'
 export { SESSION_FORMAT_VERSION } from './core/events.ts'
 export type {
@@ -91,12 +91,8 @@ export {
   isAppendSurfaceEvent,
   isReplaceSurfaceEvent,
   isSurfaceEvent,
-  planSurfaceChange,
-  surfaceFold,
 } from './core/surface.ts'
 export type { FoldedSurface, FoldSurfaceOptions, SurfaceReplacement, SurfaceState } from './core/surface.ts'
-export { SystemPromptProjection, systemMessage } from './core/system-prompt.ts'
-export type { SystemPromptCommit, SystemPromptRequest } from './core/system-prompt.ts'
 export { foldTurns, turnsFold } from './core/turns.ts'
 export type { PendingCall, TurnsState } from './core/turns.ts'
 export { hasLoneSurrogate, wellFormedText } from './core/well-formed.ts'

@@ -1,10 +1,12 @@
 /** One model call, from its first chunk to the event that settles it (SPEC A7, A8). */
 import type { AssistantMessage, ContentBlock, EventOf, LlmFailure, Message } from '../core/events.ts'
+import { SessionError } from '../core/errors.ts'
 import { CallId, MessageId } from '../core/ids.ts'
 import { type JsonValue, shareJson } from '../core/json.ts'
 import type { Session } from '../core/session.ts'
 import { StreamAssembler } from '../core/stream.ts'
 import { wellFormedBlock } from '../core/well-formed.ts'
+import { chunkProblem } from '../core/stream-grammar.ts'
 import { packStream, type TimedChunk } from '../core/stream-records.ts'
 import { failureOf } from './failure.ts'
 import type { AssistantStreamFrame } from '../core/live.ts'
@@ -76,7 +78,10 @@ export async function runAttempt(options: AttemptOptions): Promise<AttemptOutcom
       for await (const raw of untilAborted(model.stream(request), request.signal)) {
         const chunk = shareJson(raw)
         const timed: TimedChunk = { time: options.now(), chunk }
-        chunks.push(timed)
+        // What is no chunk at all cannot be kept in a stream.
+        if (typeof chunk === 'object' && (chunk as unknown) !== null) chunks.push(timed)
+        const problem = chunkProblem(chunk)
+        if (problem !== null) throw new SessionError('stream', `Chunk ${chunks.length - 1} of the answer ${problem}`)
         assembler.push(chunk)
         onFrame({ kind: 'chunk', attemptId, revision, index: chunks.length - 1, ...timed })
         if (assembler.finish !== null) break

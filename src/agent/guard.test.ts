@@ -58,7 +58,7 @@ const step: fc.Arbitrary<ScriptedStep> = fc.oneof(
 const turns = fc.array(
   fc.record({
     steps: fc.array(step, { minLength: 1, maxLength: 3 }),
-    system: fc.constantFrom('', 'Be brief.', 'Be long.'),
+    system: fc.constantFrom('', ' \n', 'Be brief.', 'Be \ud800 long.'),
     inHistory: fc.boolean(),
     reopen: fc.boolean(),
   }),
@@ -156,6 +156,36 @@ describe('the guard', () => {
       { numRuns: 60 },
     )
   }, 60_000)
+
+  it('[A4] a model cannot change what is logged, restored or not, and its own extra configuration is no part of it', async () => {
+    const texts: unknown[] = []
+    let topP = 0.1
+    const vandal = (scripted: Model): Model => ({
+      ...scripted,
+      get config() {
+        return { ...scripted.config, topP } as Model['config']
+      },
+      stream(request) {
+        const [message] = request.messages
+        texts.push((message?.content[0] as { text: string }).text)
+        expect(Object.isFrozen(request.header.config)).toBe(true)
+        expect(() => Object.assign(message as object, { content: [] })).toThrow(TypeError)
+        expect(() => Object.assign(message?.content[0] as object, { text: 'EVIL' })).toThrow(TypeError)
+        return scripted.stream(request)
+      },
+    })
+    let kit = await agentKit({ model: vandal(scriptedModel([{ text: 'a' }, { text: 'b' }])) })
+    expect(await kit.agent.send({ text: 'hi' }).done).toEqual({ kind: 'completed' })
+    topP = 0.9
+    expect(await kit.agent.send({ text: 'again' }).done).toEqual({ kind: 'completed' })
+    kit = await kit.reopen()
+    expect(await kit.agent.send({ text: 'once more' }).done).toMatchObject({
+      kind: expect.stringMatching(/completed|error/) as string,
+    })
+    expect(texts.length).toBeGreaterThan(1)
+    expect(new Set(texts)).toEqual(new Set(['hi']))
+    expect(await kit.live.verify()).toBeNull()
+  })
 
   it('A3 the Anthropic rules hold too, for histories with failures in them', async () => {
     const model = scriptedModel([

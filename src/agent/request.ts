@@ -1,11 +1,12 @@
 /** What a step sends: the header and the messages, built from the log and checked against it (SPEC A3, A4). */
-import type { EpochHeader, ToolDescription } from '../core/events.ts'
+import type { ToolDescription } from '../core/events.ts'
 import { MessageId } from '../core/ids.ts'
-import { equalJson, snapshotJson } from '../core/json.ts'
+import { deepFreeze } from '../core/json.ts'
 import { requestOf } from '../core/request.ts'
-import { canonicalHeader, contextChanged, planHeaderEvent, requestFold } from '../core/request-header.ts'
+import { canonicalHeader, contextChanged, equalHeaders, planHeaderEvent, requestFold } from '../core/request-header.ts'
 import type { Session } from '../core/session.ts'
 import { type SystemPromptProjection, systemMessage } from '../core/system-prompt.ts'
+import { wellFormedText } from '../core/well-formed.ts'
 import { AgentError } from './errors.ts'
 import type { Model, ModelRequest } from './model.ts'
 
@@ -18,16 +19,18 @@ export type RequestMemory = {
 
 export type StepPlace = { readonly turn: number; readonly step: number }
 
-/** Commits the system messages that make `prompt` effective for the coming request. */
+/** Commits the system messages that make the prompt `system` effective for the coming request. */
 export function commitSystemPrompt(
   session: Session,
-  prompt: string,
+  system: string,
   place: StepPlace,
   situation: { readonly model: Model; readonly tools: readonly ToolDescription[]; readonly memory: RequestMemory },
   newId: () => string,
 ): void {
   const { model, tools, memory } = situation
   const { systemPromptUpdate } = model
+  // A prompt without anything to see is none, and half a surrogate pair cannot be sent.
+  const prompt = system.trim() === '' ? '' : wellFormedText(system)
   for (const { text, ...intent } of memory.prompt.plan({ prompt, tools, systemPromptUpdate })) {
     session.append('system/message', { ...place, message: systemMessage(MessageId(newId()), text) }, intent)
   }
@@ -73,14 +76,13 @@ export function buildRequest(
   signal: AbortSignal,
 ): ModelRequest {
   const logged = requestOf(session)
-  const header: EpochHeader = snapshotJson(canonicalHeader({ config: model.config, tools }))
-  if (logged === null || !equalJson(logged.header, header)) {
+  const header = canonicalHeader({ config: model.config, tools })
+  if (logged === null || !equalHeaders(logged.header, header)) {
     throw new AgentError('request-guard', 'The request header is not the logged one', { sessionId: session.id })
   }
-  return Object.freeze({
-    sessionId: session.id,
-    header: logged.header,
-    messages: Object.freeze(logged.messages),
-    signal,
-  })
+  // What was read from storage is not frozen yet, and a model is somebody else's code.
+  for (const message of logged.messages) deepFreeze(message)
+  deepFreeze(logged.header)
+  const messages = Object.freeze(logged.messages)
+  return Object.freeze({ sessionId: session.id, header: logged.header, messages, signal })
 }

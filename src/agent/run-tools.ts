@@ -3,7 +3,7 @@ import type { ContentBlock, ToolCallBlock, ToolError, ToolResultMessage } from '
 import { SessionError } from '../core/errors.ts'
 import { MessageId, type SessionSeq } from '../core/ids.ts'
 import { jsonText, snapshotJson } from '../core/json.ts'
-import { wellFormedText } from '../core/well-formed.ts'
+import { wellFormedBlock, wellFormedText } from '../core/well-formed.ts'
 import type { Session } from '../core/session.ts'
 import { isBlankText } from '../core/stream.ts'
 import { bounded, errorText } from './failure.ts'
@@ -168,9 +168,6 @@ function isContent(
     content.every((block: unknown) => typeof block === 'object' && block !== null && 'type' in block)
   )
 }
-
-const wellFormedBlock = (block: ContentBlock): ContentBlock =>
-  block.type === 'text' ? { ...block, text: wellFormedText(block.text) } : block
 
 function failed(name: string, code: string, text: string): Outcome {
   return { content: [{ type: 'text', text }], error: { name, code } }

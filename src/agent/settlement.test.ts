@@ -93,6 +93,8 @@ describe('settlement', () => {
     ],
     ['a stream that throws known facts', { throws: new ModelFailure(failure), after: [text('half')] }, failure],
     ['a stream that breaks off', [text('half')], { code: 'TRANSPORT' }],
+    ['a finish without a reason', [text('half'), { type: 'finish' } as never], { code: 'STREAM' }],
+    ['a text that is none', [{ type: 'text-delta', index: 0, text: 7 } as never], { code: 'STREAM' }],
     [
       'a block nobody can assemble',
       [
@@ -125,6 +127,27 @@ describe('settlement', () => {
     await expectUsable(kit)
     // What failed is not shown to the model.
     expect(model.requests[1]?.messages.map(message => message.role)).toEqual(['user', 'user'])
+  })
+
+  it('[A7] what is no chunk at all settles as an attempt with what came before', async () => {
+    const kit = await agentKit({
+      model: modelOf(async function* () {
+        yield text('half')
+        yield null as never
+      }),
+    })
+    expect(await kit.agent.send({ text: 'hi' }).done).toMatchObject({ kind: 'error', error: { code: 'STREAM' } })
+    const [attempt] = afterRequest(await kit.stored())
+    expect(attempt).toMatchObject({ type: 'assistant/attempt', data: { stream: [{ texts: ['half'] }] } })
+  })
+
+  it('[A7] a turn that is stopped after a block that is none keeps what was visible', async () => {
+    const odd = { type: 'block-end', index: 1, block: { type: 'text' } } as never
+    const { events } = await settle({ hang: true, after: [text('Hello'), odd] }, ({ agent }) => agent.cancel())
+    expect(events[0]).toMatchObject({
+      type: 'assistant/attempt',
+      data: { stream: [{ texts: ['Hello'] }, { chunk: odd }] },
+    })
   })
 
   it('A7 an attempt keeps the whole stream', async () => {

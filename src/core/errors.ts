@@ -70,6 +70,8 @@ export type SessionErrorCode =
   | 'system-head'
   /** `append` was called while the same session was committing: from a listener, interpreter or invariant (SPEC L10). */
   | 'reentrant'
+  /** A fold the session was given threw (SPEC L17). */
+  | 'fold'
   /** The session only follows its log; whoever writes it is elsewhere (SPEC O4). */
   | 'read-only'
   /** Two things of one name, or one that may not be registered (SPEC L18). */
@@ -115,9 +117,4 @@ export function refusal(
   options?: ErrorOptions,
 ): SessionError {
   return new SessionError(code, `${type} at seq ${seq} ${what}`, { seq, eventType: type, path }, options)
-}
-
-/** Marks a `switch` as complete; reached only when a value is outside its type. */
-export function assertNever(value: never): never {
-  throw new SessionError('payload', `Unexpected variant: ${JSON.stringify(value)}`)
 }

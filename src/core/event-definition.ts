@@ -1,5 +1,6 @@
 /** Event types of extensions: made as tokens, registered on a session, never by declaration (SPEC L6, L18). */
 import { SessionError } from './errors.ts'
+import type { LogOnlyEvent } from './events.ts'
 import type { JsonValue } from './json.ts'
 import { isKnownEventType } from './vocabulary.ts'
 
@@ -37,4 +38,12 @@ export function defineEvent<Data>(type: string, options: EventDefinitionOptions 
   }
   const { ignorable = false, projects = false, problem } = options
   return Object.freeze({ type, ignorable, projects, ...(problem === undefined ? {} : { problem }) })
+}
+
+/** True for an event of the defined type; what it holds is as its writer wrote it, unless the definition checks it. */
+export function isEventOf<Data>(
+  definition: EventDefinition<Data>,
+  event: { readonly type: string },
+): event is LogOnlyEvent<string, Data> {
+  return event.type === definition.type
 }

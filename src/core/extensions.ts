@@ -4,8 +4,8 @@ import type { EventDefinition } from './event-definition.ts'
 import type { SessionEvent } from './events.ts'
 import { isSafeNonNegativeInteger } from './ids.ts'
 import type { JsonValue } from './json.ts'
-import { isString, listOf } from './keyframe-shapes.ts'
 import { inWords, type Interpreters, type MessageProjection, missingInterpreter } from './message-projection.ts'
+import { isString, listOf } from './value-shapes.ts'
 import { isKnownEventType, isProjectingEventType } from './vocabulary.ts'
 
 export type ExtensionOptions = {

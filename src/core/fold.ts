@@ -2,7 +2,7 @@
  * One log, many folds. A fold is a value derived from the log, advanced by one event at a time; everything else a
  * session knows is a fold (SPEC L15).
  */
-import { SessionError } from './errors.ts'
+import { refusal, SessionError } from './errors.ts'
 import type { Message, SessionEvent } from './events.ts'
 import type { SessionSeq } from './ids.ts'
 import type { JsonValue } from './json.ts'
@@ -51,6 +51,8 @@ export type FoldStates = { readonly [key: string]: { readonly version: number; r
 export class FoldSet {
   readonly #folds: Fold<unknown>[] = []
   readonly #states: unknown[] = []
+  /** States of the event being folded. */
+  readonly #next: unknown[] = []
 
   constructor(folds: readonly Fold<unknown>[] = []) {
     for (const fold of folds) this.register(fold, fold.initial())
@@ -69,10 +71,24 @@ export class FoldSet {
     return this.#folds.includes(fold)
   }
 
-  /** Advances every fold by one committed event. */
+  /**
+   * Advances every fold by one event. The first fold may work in place: it comes last, when no other can fail any more.
+   *
+   * @throws {SessionError} `fold` when one of them throws; then none has advanced.
+   */
   evolve(committed: Committed): void {
-    for (let index = 0; index < this.#folds.length; index += 1) {
-      this.#states[index] = (this.#folds[index] as Fold<unknown>).evolve(this.#states[index], committed)
+    const { length } = this.#folds
+    for (let index = 1; index < length; index += 1) this.#next[index] = this.#evolved(index, committed)
+    for (let index = 1; index < length; index += 1) this.#states[index] = this.#next[index]
+    this.#states[0] = this.#evolved(0, committed)
+  }
+
+  #evolved(index: number, committed: Committed): unknown {
+    const fold = this.#folds[index] as Fold<unknown>
+    try {
+      return fold.evolve(this.#states[index], committed)
+    } catch (error) {
+      throw refusal('fold', committed.event, `could not be folded by ${fold.key}`, undefined, { cause: error })
     }
   }
 

@@ -24,6 +24,12 @@ export function checkOutsideTurn(sessionId: string, count: number, { openTurn }:
   throw new SessionError('open-turn', message, { sessionId, seq })
 }
 
+/** @throws {SessionError} `session-already-exists` when a child would have its parent's id. */
+export function checkChildId(sessionId: string, childId: string): void {
+  if (childId === sessionId)
+    throw new SessionError('session-already-exists', `Session ${childId} is the one to fork`, { sessionId })
+}
+
 /** What the header of a child has of its parent's: where it comes from, and where it works. */
 export function childHeader({ id, cwd }: SessionHeader): Pick<SessionHeader, 'parentSession' | 'isSeeded' | 'cwd'> {
   return { parentSession: id, isSeeded: true, ...(cwd === undefined ? {} : { cwd }) }

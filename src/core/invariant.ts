@@ -1,11 +1,12 @@
 /** Invariants: relations between events that a session may be asked to keep, each vetoing before the commit (SPEC I1). */
 import type { Committed, EventLookup, Fold } from './fold.ts'
 import type { SessionSeq } from './ids.ts'
+import { inWords } from './message-projection.ts'
 
 /** The log as it is before the event that is looked at. */
 export type LogView = {
   readonly length: number
-  /** The surface, in reading order. Not to be kept: it changes. */
+  /** The surface, in reading order. */
   readonly nodes: readonly SessionSeq[]
   /** Finds resident events: those of the surface, and the tail. */
   readonly eventAt: EventLookup
@@ -23,4 +24,13 @@ export type Invariant = {
   readonly folds?: readonly Fold<unknown>[]
   /** What the event breaks, in words; null when nothing. */
   problem(committed: Committed, log: LogView): string | null
+}
+
+/** What an event breaks; an invariant that throws vetoes as well. */
+export function problemOf(invariant: Invariant, committed: Committed, log: LogView): string | null {
+  try {
+    return invariant.problem(committed, log) ?? null
+  } catch (error) {
+    return `it could not be checked: ${inWords(error)}`
+  }
 }

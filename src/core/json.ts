@@ -318,6 +318,16 @@ export function jsonDifference(expected: unknown, actual: unknown): JsonDifferen
 
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null
 
+/** Freezes JSON that was made elsewhere, all the way down; what is frozen already is taken as it is. Iterative. */
+export function deepFreeze(root: object): void {
+  const pending: unknown[] = [root]
+  for (let value = pending.pop(); value !== undefined; value = pending.pop()) {
+    if (typeof value !== 'object' || value === null || Object.isFrozen(value)) continue
+    Object.freeze(value)
+    pending.push(...Object.values(value))
+  }
+}
+
 /** `JSON.stringify` for values of any depth: past the engine's stack the text is built without recursion. */
 export function jsonText(value: unknown): string {
   try {

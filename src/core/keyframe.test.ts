@@ -27,7 +27,7 @@ import { defineEvent } from './event-definition.ts'
 import type { SessionError, SessionErrorCode } from './errors.ts'
 import type { SessionEvent } from './events.ts'
 import { inboxFold } from './inbox.ts'
-import { imageOffload } from './interpreters/image-offload.ts'
+import { imageOffloading } from './interpreters/image-offload.ts'
 import { toolResultTrim } from './interpreters/tool-result-trim.ts'
 import { equalJson } from './json.ts'
 import {
@@ -360,7 +360,7 @@ describe('a keyframe that cannot be used', () => {
     const without = (more: object) => () => resumed(rich(), [], more)
     const [, ...others] = extensions.projections ?? []
     expect(without({ projections: others })).toThrow(refusal('interpreter-missing', { eventType: 'image/offload' }))
-    expect(without({ projections: [{ ...imageOffload, version: 2 }, ...others] })).toThrow(refusal('keyframe'))
+    expect(without({ projections: [{ ...imageOffloading, version: 2 }, ...others] })).toThrow(refusal('keyframe'))
     expect(without({ eventTypes: [redact, toolResultTrim, hint] })).toThrow(refusal('keyframe'))
     const known = [...(extensions.eventTypes ?? []), defineEvent('other/thing')]
     expect(without({ eventTypes: known })).toThrow(refusal('keyframe'))
@@ -500,8 +500,8 @@ describe('verify', () => {
     const events = log(said('a'), said('b'), said('c'))
     const session = openWith(events, readOnly)
     expect(session.verify(events)).toBeNull()
-    expect(session.verify(events.slice(0, 2))).toMatchObject({ fold: 'surface' })
-    expect(session.verify([...events, ...logFrom(3, said('d'))])).toMatchObject({ fold: 'surface' })
+    expect(session.verify(events.slice(0, 2))).toEqual({ fold: 'log', path: '$.seq', expected: 2, actual: 3 })
+    expect(session.verify([...events, ...logFrom(3, said('d'))])).toMatchObject({ fold: 'log', path: '$.seq' })
     expect(session.verify(log(said('a'), said('x'), said('c')))).toMatchObject({
       fold: 'log',
       path: '$.events[1].data.id',

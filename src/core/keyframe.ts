@@ -9,12 +9,13 @@ import { type Extensions, type ExtensionsSeen, stale } from './extensions.ts'
 import { type Fold, FoldSet, type FoldStates } from './fold.ts'
 import { isSafeNonNegativeInteger, SessionSeq } from './ids.ts'
 import { type JsonDifference, jsonDifference, type JsonValue } from './json.ts'
-import { isCount, isString, membersOf, stateShapes } from './keyframe-shapes.ts'
+import { stateShapes } from './keyframe-shapes.ts'
 import { checkEnvelope } from './log.ts'
 import { checkedMessage, inWords } from './message-projection.ts'
 import { ResidentLog } from './resident-log.ts'
 import { checkPayload } from './shapes.ts'
 import { checkSurfaceFields, isSurfaceEvent, surfaceFold } from './surface.ts'
+import { isCount, isString, membersOf } from './value-shapes.ts'
 
 /** All that admission and reading need of the events before `seq`. Plain JSON. */
 export type Keyframe = {
@@ -118,6 +119,7 @@ type WithEvents = Keyframe & { readonly events: readonly (SessionEvent | undefin
 
 /** The first fold in which two keyframes differ, and where; `log` stands for what is no fold. Null when they agree. */
 export function keyframeDifference(expected: WithEvents, actual: WithEvents): SessionDifference | null {
+  if (expected.seq !== actual.seq) return { fold: 'log', path: '$.seq', expected: expected.seq, actual: actual.seq }
   const { folds: states, ...whole } = expected
   const { folds: own, ...rest } = actual
   for (const [fold, { state }] of Object.entries(states)) {

@@ -22,7 +22,7 @@ import {
 import type { SessionErrorCode } from './errors.ts'
 import type { EventOf, Message, SessionEvent } from './events.ts'
 import { SessionSeq } from './ids.ts'
-import { imageOffload } from './interpreters/image-offload.ts'
+import { imageOffloading } from './interpreters/image-offload.ts'
 import type { MessageProjection, ProjectionContext } from './message-projection.ts'
 import {
   extensions,
@@ -149,14 +149,14 @@ describe('a projection', () => {
       type: 'image/offload',
       data: { targets: [{ seq: 1, imageIndexes: [0] }] },
     })
-    const folded = foldSurface(events, { projections: [imageOffload] })
+    const folded = foldSurface(events, { projections: [imageOffloading] })
     expect(folded.nodes).toEqual([1])
     expect(folded.projected.get(seq(1))?.content).toEqual([image('a', { offloaded: true })])
     expect([folded.replaceGeneration, folded.contentGeneration]).toEqual([0, 1])
     // And in a window after what it is about.
     const start = foldSurface(events.slice(0, 1))
     const eventAt = (at: number) => events[at - 1]
-    const later = foldSurface(events.slice(1), { start, eventAt, projections: [imageOffload] })
+    const later = foldSurface(events.slice(1), { start, eventAt, projections: [imageOffloading] })
     expect([...later.projected]).toEqual([...folded.projected])
     expect(start.projected.size).toBe(0)
   })
@@ -164,15 +164,15 @@ describe('a projection', () => {
   it('[case 59] has one interpreter', () => {
     const session = openWith([])
     const again = refusal('registration')
-    expect(() => session.registerMessageProjection(imageOffload)).toThrow(again)
+    expect(() => session.registerMessageProjection(imageOffloading)).toThrow(again)
     expect(() => session.registerMessageProjection({ ...redacting, version: 9 })).toThrow(again)
-    expect(() => openWith([], { projections: [imageOffload, imageOffload] })).toThrow(again)
+    expect(() => openWith([], { projections: [imageOffloading, imageOffloading] })).toThrow(again)
   })
 
   it.each(['test/note', 'turn/start', 'user/message', 'session/title', 'never/defined', '__proto__', 'toString'])(
     '[L18] %s is no type that projects',
     type => {
-      const { projections } = { projections: [{ ...imageOffload, type }] }
+      const { projections } = { projections: [{ ...imageOffloading, type }] }
       expect(() => openWith([]).registerMessageProjection(projections[0] as MessageProjection)).toThrow(
         refusal('registration'),
       )
@@ -182,7 +182,7 @@ describe('a projection', () => {
   it.each([NaN, Infinity, 1.5, -1, -0, undefined, '1', null])(
     '[K1] an interpreter of version %s is refused',
     version => {
-      const projection = { ...imageOffload, version } as MessageProjection
+      const projection = { ...imageOffloading, version } as MessageProjection
       expect(() => openWith([], { projections: [projection] })).toThrow(refusal('registration'))
     },
   )
@@ -631,7 +631,7 @@ describe('laws', () => {
         const events = storedEvents(follower)
         const restored = openWith(throughJson(events), { readOnly: true })
         expect(observed(restored)).toEqual({ ...(observed(follower) as object), firstLiveSeq: events.length })
-        const { nodes, replaceGeneration, contentGeneration } = foldSurface(events, { projections })
+        const { nodes, replaceGeneration, contentGeneration } = foldSurface(events, extensions)
         expect(nodes).toEqual(follower.surface.nodes)
         expect([replaceGeneration, contentGeneration]).toEqual([
           follower.surface.replaceGeneration,
@@ -653,7 +653,7 @@ describe('laws', () => {
     fc.assert(
       fc.property(choices, numbers => {
         const session = projectedHistory(numbers)
-        const { projected } = foldSurface(storedEvents(session), { projections })
+        const { projected } = foldSurface(storedEvents(session), extensions)
         count += projected.size
         session.surface.nodes.forEach((node, position) => {
           const { data } = session.eventAt(node) as unknown as { data: Message & { message?: Message } }
@@ -668,6 +668,4 @@ describe('laws', () => {
     )
     expect(count).toBeGreaterThan(50)
   })
-
-  const { projections = [] } = extensions
 })

@@ -3,7 +3,7 @@
  * are there. An interpreter says how; its answer is checked and planned like any other change (SPEC M1–M5).
  */
 import { refusal, SessionError } from './errors.ts'
-import type { Message, SessionEvent, SurfaceEvent } from './events.ts'
+import type { LogOnlyEvent, Message, SessionEvent, SurfaceEvent } from './events.ts'
 import type { EventLookup, ProjectedMessage, SurfaceChange } from './fold.ts'
 import type { SessionSeq } from './ids.ts'
 import { equalJson, snapshotJson } from './json.ts'
@@ -23,10 +23,11 @@ export type ProjectionContext = {
  * it, and returns the new message of each node it changes, with id, role and source as they were. A change of what it
  * does needs a new `version`: keyframes of another one are not used.
  */
-export type MessageProjection = {
+export type MessageProjection<Data = unknown> = {
   readonly type: string
   readonly version: number
-  project(event: SessionEvent, context: ProjectionContext): Iterable<readonly [SessionSeq, Message]>
+  /** The payload is as its writer wrote it, unless the definition of its type checks it. */
+  project(event: LogOnlyEvent<string, Data>, context: ProjectionContext): Iterable<readonly [SessionSeq, Message]>
 }
 
 /** Which interpreters there are, and which types need one. */
@@ -73,7 +74,7 @@ export function planProjection(
   let nodes: readonly SessionSeq[] | null = null
   const projected = new Map<SessionSeq, ProjectedMessage>()
   try {
-    const answer = projection.project(event, {
+    const answer = projection.project(event as LogOnlyEvent<string, unknown>, {
       get nodes() {
         return (nodes ??= Object.freeze([...surface.nodes]))
       },
@@ -117,6 +118,6 @@ export function checkedMessage(node: SurfaceEvent, message: Message): Message {
 
 export function missingInterpreter(type: string, seq?: number): SessionError {
   const where = seq === undefined ? type : `${type} at seq ${seq}`
-  const message = `${where} changes messages and has no interpreter: load the plugin it belongs to`
+  const message = `${where} changes messages and has no interpreter: pass it in projections`
   return new SessionError('interpreter-missing', message, { eventType: type, seq })
 }

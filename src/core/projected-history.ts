@@ -28,7 +28,7 @@ import type { ContentBlock, ImageBlock, SessionEvent, SessionHeader, ToolResultM
 import type { ExtensionOptions } from './extensions.ts'
 import type { Fold } from './fold.ts'
 import type { SessionSeq } from './ids.ts'
-import { imageOffload } from './interpreters/image-offload.ts'
+import { imageOffloading } from './interpreters/image-offload.ts'
 import { toolResultTrim, toolResultTrimming, trimText } from './interpreters/tool-result-trim.ts'
 import type { JsonValue } from './json.ts'
 import type { Keyframe } from './keyframe.ts'
@@ -78,7 +78,7 @@ export const countFold: Fold<Readonly<Record<string, number>>> = {
 
 export const extensions: ExtensionOptions = {
   eventTypes: [note, hint, redact, toolResultTrim],
-  projections: [imageOffload, toolResultTrimming, redacting],
+  projections: [imageOffloading, toolResultTrimming, redacting],
 }
 /** Options of a session that knows all of the above. */
 export const knowing: SessionOptions = { ...extensions, folds: [countFold], now: counter() }

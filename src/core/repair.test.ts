@@ -267,6 +267,16 @@ describe('laws', () => {
     )
   })
 
+  it('[R5, L4] closers are frozen all the way down', () => {
+    const closers = repairLog(log(...open, asked('a'), called('a')))
+    const parts: unknown[] = [...closers]
+    for (const part of parts) {
+      expect(Object.isFrozen(part)).toBe(true)
+      parts.push(...Object.values(part as object).filter(value => typeof value === 'object' && value !== null))
+    }
+    expect(parts.length).toBeGreaterThan(12)
+  })
+
   it('[R1] a call in flight is found at every cut of a worked example', () => {
     const drafts = [...open, asked('a'), called('a'), citing(returned('a'), [3]), stepEnd(1, 1), turnEnd(1)]
     const found = drafts.map((_, index) => closers(...drafts.slice(0, index + 1)).join(', '))

@@ -4,6 +4,7 @@
  */
 import type { SessionEvent, ToolError, ToolResultMessage } from './events.ts'
 import { type CallId, MessageId, SessionSeq } from './ids.ts'
+import { snapshotJson } from './json.ts'
 import { foldTurns, type PendingCall, type TurnsState } from './turns.ts'
 
 const OUTCOME_UNKNOWN =
@@ -37,7 +38,7 @@ export function repair(
   }
   if (turns.openStep !== null) closers.push({ type: 'step/end', ...place(), data: { turn, step: turns.openStep } })
   closers.push({ type: 'turn/end', ...place(), data: { turn, reason: { kind: 'interrupted' } } })
-  return closers
+  return snapshotJson(closers)
 }
 
 /** `repair` for a whole log. */

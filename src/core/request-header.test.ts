@@ -1,7 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import { headed, log, newSession, said, stepStart, throughJson, turnStart } from './builders.ts'
 import type { EpochHeader, EventData, SessionEvent } from './events.ts'
-import { canonicalHeader, contextChanged, equalHeaders, planHeaderEvent, requestFold } from './request-header.ts'
+import {
+  canonicalHeader,
+  contextChanged,
+  equalHeaders,
+  equalTools,
+  planHeaderEvent,
+  requestFold,
+} from './request-header.ts'
 
 const config = { provider: 'demo', model: 'demo-chat' }
 const tool = { name: 'read', inputSchema: { type: 'object' } }
@@ -23,6 +30,30 @@ describe('canonicalHeader', () => {
 
   it('[H1] carries no retired system prompt along', () => {
     expect(Object.keys(canonicalHeader({ config, system: 'old' } as EpochHeader))).toEqual(['config'])
+  })
+})
+
+describe('what a request has', () => {
+  it('[H1, H2] is all that is logged and all that counts: other members of a config are left out', () => {
+    const config = { provider: 'p', model: 'm', topP: 0.1 }
+    expect(canonicalHeader({ config } as EpochHeader)).toEqual({ config: { provider: 'p', model: 'm' } })
+    expect(canonicalHeader({ config: { ...config, stop: [], temperature: 0 } })).toEqual({
+      config: { provider: 'p', model: 'm', stop: [], temperature: 0 },
+    })
+    expect(equalHeaders({ config } as EpochHeader, { config: { ...config, topP: 0.9 }, note: 1 } as EpochHeader)).toBe(
+      true,
+    )
+  })
+
+  it('[H2] tools are the same when their JSON is, in order', () => {
+    const [a, b] = [
+      { name: 'a', inputSchema: {} },
+      { name: 'b', inputSchema: {} },
+    ]
+    expect(equalTools([a, b], [a, b])).toBe(true)
+    expect(equalTools([a, b], [b, a])).toBe(false)
+    expect(equalTools(undefined, [])).toBe(true)
+    expect(equalTools([a], [{ ...a, description: undefined } as never])).toBe(true)
   })
 })
 

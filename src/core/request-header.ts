@@ -2,33 +2,39 @@
 import type { EpochHeader, EventData, EventOf } from './events.ts'
 import type { Fold } from './fold.ts'
 
-/** `header` without an empty tool list or empty adapter defaults. */
-export function canonicalHeader({ config, adapterDefaults, tools }: EpochHeader): EpochHeader {
+/** `header` with what a request has, and no empty tool list or empty adapter defaults. */
+export function canonicalHeader({ config, adapterDefaults = {}, tools = [] }: EpochHeader): EpochHeader {
+  const flags = present(adapterDefaults, ['reasoningEffort', 'maxTokens'])
   return {
-    config,
-    ...(adapterDefaults?.reasoningEffort || adapterDefaults?.maxTokens ? { adapterDefaults } : {}),
-    ...(tools !== undefined && tools.length > 0 ? { tools } : {}),
+    config: present(config, CONFIG_KEYS),
+    ...(Object.values(flags).some(Boolean) ? { adapterDefaults: flags } : {}),
+    ...(tools.length > 0 ? { tools } : {}),
   }
 }
 
-/** True when two canonical headers make the same request. Absent and empty `stop` differ. */
+const CONFIG_KEYS = ['provider', 'model', 'reasoningEffort', 'temperature', 'maxTokens', 'stop'] as const
+
+/** The members of these names that are there. */
+function present<Fields extends object>(fields: Fields, keys: readonly (keyof Fields)[]): Fields {
+  return Object.fromEntries(keys.filter(key => fields[key] !== undefined).map(key => [key, fields[key]])) as Fields
+}
+
+/** True when two headers make the same request. Absent and empty `stop` differ. */
 export function equalHeaders(left: EpochHeader, right: EpochHeader): boolean {
   return headerText(left) === headerText(right)
 }
 
+/** True when two lists of tools are the same to a model: the same JSON, in order. */
+export const equalTools = (left: EpochHeader['tools'] = [], right: EpochHeader['tools'] = []): boolean =>
+  JSON.stringify(left) === JSON.stringify(right)
+
 /** The parts that count, in a fixed order. */
-function headerText({ config, adapterDefaults, tools }: EpochHeader): string {
-  const { provider, model, reasoningEffort, temperature, maxTokens, stop } = config
-  const flags = [adapterDefaults?.reasoningEffort, adapterDefaults?.maxTokens]
+function headerText({ config, adapterDefaults = {}, tools = [] }: EpochHeader): string {
   return JSON.stringify([
-    provider,
-    model,
-    reasoningEffort,
-    temperature,
-    maxTokens,
-    stop,
-    flags,
-    tools?.map(tool => JSON.stringify(tool)) ?? [],
+    CONFIG_KEYS.map(key => config[key]),
+    adapterDefaults.reasoningEffort === true,
+    adapterDefaults.maxTokens === true,
+    tools,
   ])
 }
 

@@ -71,6 +71,23 @@ function unpaired(messages: readonly Message[]): string[] {
   return found
 }
 
+describe('calls nobody named', () => {
+  it('[A3] get an id and a name, and their results go with them', () => {
+    const odd = assistant([
+      { ...toolCall('c'), name: '' },
+      { ...toolCall(''), name: 'read' },
+    ])
+    const { messages, changes } = requestMessages([user('q'), odd, toolResult('c')])
+    expect(messages[1]?.content).toMatchObject([
+      { id: 'c', name: 'unknown' },
+      { id: 'call', name: 'read' },
+    ])
+    expect(messages.slice(2).map(({ source }) => source)).toMatchObject([{ callId: 'c' }, { callId: 'call' }])
+    expect(changes.map(({ kind }) => kind)).toEqual(['renamed-call', 'renamed-call', 'missing-result'])
+    expect(validateOpenAiChat(openAiBody(messages))).toEqual([])
+  })
+})
+
 describe('what is fine stays', () => {
   it('[A3] as the same objects, with no change reported', () => {
     const messages = [

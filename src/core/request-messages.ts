@@ -106,14 +106,19 @@ function sendWithResults(
   note: Note,
 ): void {
   const ids = pairs.map(({ call }) => {
-    const id = uniqueId(wellFormedText(call.id), used)
+    const id = uniqueId(wellFormedText(call.id) || 'call', used)
     if (id !== call.id) note('renamed-call', index, call.id)
     return id
   })
   let position = 0
-  const content = pairs.every(({ call }, at) => call.id === ids[at])
+  const isFine = pairs.every(({ call }, at) => call.id === ids[at] && call.name !== '')
+  const content = isFine
     ? message.content
-    : message.content.map(block => (block.type === 'tool-call' ? { ...block, id: ids[position++] as CallId } : block))
+    : message.content.map(block => {
+        if (block.type !== 'tool-call') return block
+        if (block.name === '') note('renamed-call', index, block.id)
+        return { ...block, id: ids[position++] as CallId, name: block.name || 'unknown' }
+      })
   sent.push(content === message.content ? message : { ...message, content })
 
   // Results stay in the order they were recorded in; those not directly after their message are pulled up to it.

@@ -66,6 +66,14 @@ describe('requestAt', () => {
     expect(requestOf(session)).toEqual(at(session.length))
   })
 
+  it('[H5, L12] is for a place in the log and nothing else', () => {
+    const session = openWith(log(turnStart(1), headed()), { readOnly: true })
+    for (const seq of [-1, 1.5, NaN, 3, 999]) {
+      expect(() => session.requestAt(seq)).toThrow(expect.objectContaining({ code: 'not-resident' }))
+    }
+    expect(session.requestAt(2)).not.toBeNull()
+  })
+
   it('[H5] is none before the first header, and none at all in an empty log', () => {
     const session = openWith(log(said('a'), headed()), { readOnly: true })
     expect([session.requestAt(0), session.requestAt(1)]).toEqual([null, null])

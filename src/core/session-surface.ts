@@ -4,7 +4,7 @@ import type { SurfaceState } from './surface.ts'
 /** The surface as others see it: what the model reads now. Every read throws once an interpreter is withdrawn (SPEC M3). */
 export class SessionSurface {
   readonly #read: () => SurfaceState
-  #copy: readonly SessionSeq[] = []
+  #copy: readonly SessionSeq[] = Object.freeze([])
   #copyGeneration = 0
 
   /** `read` gives the state, or throws when it may not be read any more. */
@@ -30,6 +30,11 @@ export class SessionSurface {
   /** The seq at `position`; negative counts from the end. */
   at(position: number): SessionSeq | undefined {
     return this.#read().nodes.at(position)
+  }
+
+  /** Whether a projection changed what the node `seq` says. */
+  isProjected(seq: SessionSeq): boolean {
+    return this.#read().projected.has(seq)
   }
 
   /** +1 for each replacement. */

@@ -855,6 +855,14 @@ describe('the header', () => {
     expect(() => Session.fromRestore({ header: wrong as never, events: [], now: counter() })).toThrow(refusal('header'))
   })
 
+  it('[L8] restore takes a list of events and nothing else for one', () => {
+    for (const events of [undefined, {}, '', 7]) {
+      expect(() => Session.fromRestore({ header: header(), events: events as never, now: () => 1 })).toThrow(
+        refusal('envelope'),
+      )
+    }
+  })
+
   it('[L11] restore takes a header without prototype', () => {
     const bare = Object.assign(Object.create(null) as SessionHeader, header())
     expect(Session.fromRestore({ header: bare, events: [], now: counter() }).header).toBe(bare)
@@ -1019,6 +1027,15 @@ describe('the largest numbers', () => {
 })
 
 describe('folds of its own', () => {
+  const countingFold: Fold<number> = {
+    key: 'counting',
+    version: 1,
+    initial: () => 0,
+    evolve: state => state + 1,
+    toJSON: state => state,
+    fromJSON: json => json as number,
+  }
+
   const types: Fold<readonly string[]> = {
     key: 'types',
     version: 1,
@@ -1041,6 +1058,42 @@ describe('folds of its own', () => {
     const again = Session.fromRestore({ header, events: storedEvents(session), now: () => 1, folds: [types] })
     expect(again.fold(types)).toEqual(['turn/start', 'turn/end', 'session/end-seed'])
     expect(() => Session.create({ id: 's', now: () => 1 }).fold(types)).toThrow(refusal('registration'))
+  })
+
+  it('[L17] one that throws refuses the event: nothing has changed, other folds have not advanced', () => {
+    const picky: Fold<number> = {
+      ...types,
+      key: 'picky',
+      initial: () => 0,
+      evolve: (state, { event }) => {
+        if (event.type === 'turn/end') throw new TypeError('never ends')
+        return state + 1
+      },
+      toJSON: state => state,
+      fromJSON: json => json as number,
+    } as Fold<number>
+    const session = Session.create({
+      id: 's',
+      now: () => 1,
+      folds: [types, picky as Fold<unknown>, countingFold] as never,
+    })
+    const told: number[] = []
+    session.subscribe(({ event }) => told.push(event.seq))
+    append(session, turnStart(1))
+    append(session, said('a'))
+    const before = session.keyframe()
+    const { messages } = session
+    const end = () => append(session, turnEnd(1))
+    expect(end).toThrow(refusal('fold', { seq: 2, eventType: 'turn/end' }))
+    expect(end).toThrow(/could not be folded by picky/)
+    expect(session.keyframe()).toEqual(before)
+    expect([session.length, session.messages, session.eventAt(2)]).toEqual([2, messages, undefined])
+    expect(append(session, said('b')).seq).toBe(2)
+    expect(told).toEqual([0, 1, 2])
+    expect(session.fold(countingFold)).toBe(3)
+    expect(() =>
+      Session.create({ id: 's', now: () => 1, folds: [picky as Fold<unknown>], seed: log(turnEnd(1)) }),
+    ).toThrow(refusal('fold', { index: 0 }))
   })
 
   it('[L15] refuses two folds of one key', () => {

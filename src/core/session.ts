@@ -12,10 +12,10 @@ import {
 } from './events.ts'
 import { Extensions } from './extensions.ts'
 import { type Committed, type Fold, FoldSet } from './fold.ts'
-import { checkOutsideTurn, childHeader, inheritedBy } from './fork.ts'
-import { SessionId, SessionSeq } from './ids.ts'
+import { checkChildId, checkOutsideTurn, childHeader, inheritedBy } from './fork.ts'
+import { isSafeNonNegativeInteger, SessionId, SessionSeq } from './ids.ts'
 import { inboxFold, planCancellation } from './inbox.ts'
-import type { Invariant, LogView } from './invariant.ts'
+import { type Invariant, type LogView, problemOf } from './invariant.ts'
 import { snapshotJson } from './json.ts'
 import {
   type Keyframe,
@@ -72,7 +72,10 @@ type Opening = {
  */
 export class Session {
   readonly header: SessionHeader
-  /** Number of events the constructor was given; live events start here. */
+  /**
+   * Number of events the constructor was given, closers included; what comes from here on is to be stored. Opening for
+   * writing adds a `session/end-seed` here unless the log ends in one, and no listener is told of it.
+   */
   readonly firstLiveSeq: SessionSeq
   /** Events that are another session's, at the start of the log; 0 unless a fork. */
   readonly inheritedEventCount: number
@@ -93,6 +96,11 @@ export class Session {
 
   private constructor(options: SessionOptions, opening: Opening) {
     const { header, from, events, readOnly = false } = opening
+    if (events !== null && !Array.isArray(events)) {
+      throw new SessionError('envelope', `Expected an array of events; found ${typeof events}`, {
+        sessionId: header.id,
+      })
+    }
     this.header = header
     // Not all of them: what they say of events is not to be kept.
     const { now, onListenerError, folds: own = [] } = options
@@ -115,12 +123,15 @@ export class Session {
     }
     this.#surface = this.#folds.state(surfaceFold)
     this.surface = new SessionSurface(() => this.#readable().#surface)
+    const { surface } = this
     const log = this.#log
     this.#view = {
       get length() {
         return log.length
       },
-      nodes: this.#surface.nodes,
+      get nodes() {
+        return surface.nodes
+      },
       eventAt: log.at,
       fold: fold => this.#folds.state(fold),
     }
@@ -165,7 +176,8 @@ export class Session {
   }
 
   /**
-   * A session from a stored log. The session takes the events over: they are neither copied nor frozen.
+   * A session from a stored log. The session takes the events over: they are neither copied nor frozen. What it adds
+   * itself stands from `firstLiveSeq` on.
    *
    * @throws {SessionError} `header`, `registration`, or the error of the first event that is refused, with its `index`.
    */
@@ -213,7 +225,8 @@ export class Session {
 
   /** The state of a fold of this session. @throws {SessionError} `registration` when it is not registered. */
   fold<State>(fold: Fold<State>): State {
-    return this.#folds.state(fold)
+    const isSurface = (fold as unknown) === surfaceFold || (fold as unknown) === messagesFold
+    return (isSurface ? this.#readable() : this).#folds.state(fold)
   }
 
   /** The event at `seq` when it is resident: surface events and the tail always are. */
@@ -228,7 +241,7 @@ export class Session {
    * @throws {SessionError} `not-resident` when some of them are not in memory.
    */
   snapshotEvents(from = 0, to: number = this.length): readonly SessionEvent[] {
-    if (from > 0 || to < this.length) return Object.freeze(this.#resident(from, to))
+    if (from > 0 || to !== this.length) return Object.freeze(this.#resident(from, to))
     this.#snapshot ??= Object.freeze(this.#resident(from, to))
     return this.#snapshot
   }
@@ -324,10 +337,12 @@ export class Session {
    * A child session `id` that inherits the events up to `boundary` (inclusive; all of them unless said otherwise). It
    * reads as this one did then, message ids included; what was pending in its inbox is cancelled (SPEC R7, R8).
    *
-   * @throws {SessionError} `invalid-boundary`, `open-turn`; `not-resident` when the prefix is not in memory.
+   * @throws {SessionError} `session-already-exists` for its own id, `invalid-boundary`, `open-turn`; `not-resident` when
+   * the prefix is not in memory.
    */
   fork({ id, boundary }: { readonly id: string; readonly boundary?: number }): Session {
     const { length } = this
+    checkChildId(this.id, id)
     const count = inheritedBy(this.id, length, boundary)
     const seed = this.#resident(0, count)
     checkOutsideTurn(this.id, count, count === length ? this.#folds.state(turnsFold) : foldTurns(seed))
@@ -361,7 +376,8 @@ export class Session {
    * The request that was, or would have been, sent when the next event had the seq `seq`; null when no header was logged
    * by then. For an event that settles a model call that is the request it answers.
    *
-   * @throws {SessionError} `not-resident` when the events before it are not in memory: then `replay` them.
+   * @throws {SessionError} `not-resident` when the events before it are not in memory, or not of this log: then `replay`
+   * those that are stored.
    */
   requestAt(seq: number): LoggedRequest | null {
     return requestOf(this.replay(this.#resident(0, seq)))
@@ -397,8 +413,8 @@ export class Session {
   /** Events that must be in memory. @throws {SessionError} `not-resident` when some are not. */
   #resident(from: number, to: number): readonly SessionEvent[] {
     const { base } = this.#log
-    if (from >= base) return this.#log.slice(from, to)
-    const message = `Events before ${base} of session ${this.id} are not resident; read them with readEvents`
+    if (from >= base && to <= this.length && isSafeNonNegativeInteger(to)) return this.#log.slice(from, to)
+    const message = `Expected events from ${base} to ${this.length} of session ${this.id}, which are in memory; found ${from} to ${to}`
     throw new SessionError('not-resident', message, { sessionId: this.id, seq: from, expected: base })
   }
 
@@ -431,7 +447,7 @@ export class Session {
       const surfaceChange = planAdmission(event, this.#surface, this.#log.at, this.#extensions)
       const committed = { event, surfaceChange }
       for (const invariant of this.#invariants) {
-        const found = invariant.problem(committed, this.#view)
+        const found = problemOf(invariant, committed, this.#view)
         if (found !== null) throw refusal('invariant', event, `breaks the invariant ${invariant.key}: ${found}`)
       }
       return committed
@@ -447,14 +463,17 @@ export class Session {
   #commit(committed: Committed): void {
     const { event, surfaceChange } = committed
     const { kind } = surfaceChange
-    if (kind === 'replace' && this.#log.base > 0) {
-      this.#log.release(this.#surface.nodes.slice(surfaceChange.from, surfaceChange.to + 1))
-    }
+    const shadowed =
+      kind === 'replace' && this.#log.base > 0
+        ? this.#surface.nodes.slice(surfaceChange.from, surfaceChange.to + 1)
+        : null
+    // The only step that can fail comes first: a fold may be somebody else's.
+    this.#folds.evolve(committed)
+    if (shadowed !== null) this.#log.release(shadowed)
     this.#log.push(event)
     this.#last = event
     this.#snapshot = null
     if (kind === 'none' || kind === 'project') this.#extensions.committed(event, kind === 'project')
-    this.#folds.evolve(committed)
     this.#listeners.tell(committed)
   }
 

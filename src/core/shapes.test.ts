@@ -126,7 +126,7 @@ describe('what is refused', () => {
     ['another source', { source: { kind: 'user' } }, '$.message.source.kind'],
     ['an empty provider', { source: { kind: 'model', provider: '', model: 'm' } }, '$.message.source.provider'],
     ['no model', { source: { kind: 'model', provider: 'p' } }, '$.message.source.model'],
-    ['a call without id', { content: [{ ...toolCall('c'), id: '' }] }, '$.message.content[0].id'],
+    ['a call without id', { content: [{ ...toolCall('c'), id: undefined }] }, '$.message.content[0].id'],
     ['a call without name', { content: [{ ...toolCall('c'), name: undefined }] }, '$.message.content[0].name'],
     ['parsed arguments', { content: [{ ...toolCall('c'), arguments: {} }] }, '$.message.content[0].arguments'],
   ])('[L9, case 50] an assistant message with %s', (_name, change, path) => {
@@ -167,7 +167,7 @@ describe('what is refused', () => {
 
   it.each<[string, object, string]>([
     ['no call id', { callId: '' }, '$.callId'],
-    ['no name', { name: '' }, '$.name'],
+    ['no name', { name: undefined }, '$.name'],
     ['parsed arguments', { arguments: {} }, '$.arguments'],
   ])('[L9] a tool call with %s', (_name, change, path) => {
     expect(() => check(having(called('c'), change))).toThrow(refusal(path))

@@ -23,6 +23,9 @@ export function checkPayload(event: SessionEvent): void {
   throw refusal('payload', event, `should have ${problem[1]} at ${path}`, path)
 }
 
+/** Whether `data` is a payload of the type. */
+export const isPayload = (type: string, data: unknown): boolean => payloadProblem(type, data) === null
+
 function payloadProblem(type: string, data: unknown): Problem {
   if (!isRecord(data)) return isCoreEventType(type) ? ['', 'an object'] : null
   const { turn, message } = data
@@ -50,7 +53,7 @@ function payloadProblem(type: string, data: unknown): Problem {
       return (
         place(data) ??
         text('.callId', data['callId']) ??
-        text('.name', data['name']) ??
+        string('.name', data['name']) ??
         string('.arguments', data['arguments'])
       )
     case 'tool/result':
@@ -116,7 +119,7 @@ function blockProblem(block: unknown, isInner: boolean): Problem {
     case 'reasoning':
       return string('.text', block['text'])
     case 'tool-call':
-      return text('.id', block['id']) ?? string('.name', block['name']) ?? string('.arguments', block['arguments'])
+      return string('.id', block['id']) ?? string('.name', block['name']) ?? string('.arguments', block['arguments'])
     case 'tool-result':
       // What is inside one inside another is nobody's to read, and may nest as deep as it likes.
       return (

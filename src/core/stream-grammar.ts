@@ -33,6 +33,12 @@ const SHAPES: ReadonlyMap<unknown, Readonly<Record<string, Check>>> = new Map<un
   ['finish', { reason: value => isShape(value) && isString(value['kind']) }],
 ])
 
+/** What is wrong with a chunk by itself; null when nothing is, or when its type is not known. */
+export function chunkProblem(chunk: unknown): string | null {
+  if (!isShape(chunk)) return 'is no object'
+  return SHAPES.has(chunk['type']) ? shapeProblem(chunk) : null
+}
+
 function shapeProblem(chunk: unknown): string | null {
   const shape = isShape(chunk) ? SHAPES.get(chunk['type']) : undefined
   if (shape === undefined) return 'is of no known type'

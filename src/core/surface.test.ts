@@ -15,6 +15,7 @@ import {
   turnEnd,
   turnStart,
 } from './builders.ts'
+import { defineEvent } from './event-definition.ts'
 import type { SessionErrorCode } from './errors.ts'
 import type { SessionEvent } from './events.ts'
 import { SessionSeq } from './ids.ts'
@@ -485,6 +486,18 @@ describe('folding a part of a log', () => {
     expect(() => foldSurface(events.slice(2), { start, eventAt: seq => events[seq] })).toThrow(
       refusal('system-head', 2),
     )
+  })
+})
+
+describe('folding without a session', () => {
+  const redact = defineEvent('acme/redact', { projects: true })
+
+  it('[M2] refuses a type of an extension that changes messages and has no interpreter', () => {
+    const events = log(said('a'), { type: 'acme/redact', data: {} })
+    expect(() => foldSurface(events, { eventTypes: [redact] })).toThrow(refusal('interpreter-missing', 1))
+    const projection = { type: redact.type, version: 1, project: () => [] }
+    expect(foldSurface(events, { eventTypes: [redact], projections: [projection] }).contentGeneration).toBe(1)
+    expect(() => foldSurface(events, { projections: [projection] })).toThrow(refusal('registration'))
   })
 })
 

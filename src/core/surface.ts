@@ -4,17 +4,12 @@
  */
 import { refusal } from './errors.ts'
 import type { EventOf, Message, SessionEvent, SurfaceEvent, SurfaceOp } from './events.ts'
+import { type ExtensionOptions, Extensions } from './extensions.ts'
 import type { Committed, EventLookup, Fold, SurfaceChange } from './fold.ts'
 import { isSafeNonNegativeInteger, type SessionSeq } from './ids.ts'
 import { equalJson, type JsonValue } from './json.ts'
-import {
-  type Interpreters,
-  type MessageProjection,
-  missingInterpreter,
-  type ProjectedSurface,
-  planProjection,
-} from './message-projection.ts'
-import { isCoreEventType, isKnownEventType, isProjectingEventType, isSurfaceEventType } from './vocabulary.ts'
+import { type Interpreters, missingInterpreter, type ProjectedSurface, planProjection } from './message-projection.ts'
+import { isCoreEventType, isKnownEventType, isSurfaceEventType } from './vocabulary.ts'
 
 /** The folded surface. Only the fold that owns it changes it; everyone else reads. */
 export type SurfaceState = {
@@ -124,7 +119,7 @@ export function planSurfaceChange(
   surface: ProjectedSurface,
   event: SessionEvent,
   eventAt: EventLookup,
-  interpreters: Interpreters = interpretersOf([]),
+  interpreters: Interpreters = new Extensions({}),
 ): SurfaceChange {
   const { type, seq } = event
   if (!isCoreEventType(type)) {
@@ -200,12 +195,6 @@ function checkSystemHead(
   )
 }
 
-/** Interpreters for folding without a session. */
-export function interpretersOf(projections: readonly MessageProjection[]): Interpreters {
-  const get = (type: string) => projections.find(each => each.type === type)
-  return { get, needs: isProjectingEventType }
-}
-
 /** Carries out a planned change on a surface the caller owns. Cannot fail. */
 export function applySurfaceChange(surface: SurfaceState, change: SurfaceChange): void {
   switch (change.kind) {
@@ -267,12 +256,11 @@ export type SurfaceReplacement = {
 
 export type FoldedSurface = SurfaceState & { readonly replacements: readonly SurfaceReplacement[] }
 
-export type FoldSurfaceOptions = {
+export type FoldSurfaceOptions = ExtensionOptions & {
   /** The surface before the first event; empty unless said otherwise. Not changed. */
   readonly start?: Readonly<SurfaceState>
   /** Finds earlier events that are still on `start`. */
   readonly eventAt?: EventLookup
-  readonly projections?: readonly MessageProjection[]
 }
 
 /**
@@ -283,17 +271,17 @@ export type FoldSurfaceOptions = {
  */
 export function foldSurface(
   events: readonly SessionEvent[],
-  { start = newSurface(), eventAt = () => undefined, projections = [] }: FoldSurfaceOptions = {},
+  { start = newSurface(), eventAt = () => undefined, ...known }: FoldSurfaceOptions = {},
 ): FoldedSurface {
   const state: SurfaceState = { ...start, nodes: [...start.nodes], projected: new Map(start.projected) }
   const replacements: SurfaceReplacement[] = []
   const base = events[0]?.seq ?? 0
   const lookup: EventLookup = seq => (seq >= base ? events[seq - base] : eventAt(seq))
-  const interpreters = interpretersOf(projections)
+  const extensions = new Extensions(known)
   events.forEach((event, index) => {
     if (event.seq !== base + index) throw refusal('seq', event, `expected seq ${base + index}`)
-    checkSurfaceFields(event)
-    const change = planSurfaceChange(state, event, lookup, interpreters)
+    checkSurfaceFields(event, extensions.knows)
+    const change = planSurfaceChange(state, event, lookup, extensions)
     if (change.kind === 'replace') {
       const shadowedSeqs = state.nodes.slice(change.from, change.to + 1)
       const [startSeq, endSeq] = [shadowedSeqs[0], shadowedSeqs.at(-1)] as [SessionSeq, SessionSeq]

@@ -5,8 +5,7 @@
 import type { EventOf, SessionEvent, SurfaceOp, SystemMessage, ToolDescription } from './events.ts'
 import type { Fold } from './fold.ts'
 import type { MessageId, SessionSeq } from './ids.ts'
-import { equalJson } from './json.ts'
-import { requestFold } from './request-header.ts'
+import { equalTools, requestFold } from './request-header.ts'
 
 /** The plugin name in the source of every system message this library writes. */
 export const SYSTEM_PROMPT_PLUGIN = 'palimpsest/system-prompt'
@@ -69,7 +68,7 @@ export class SystemPromptProjection {
     startsSeries = false,
   }: SystemPromptRequest): readonly SystemPromptCommit[] {
     const logged = this.#session.fold(requestFold).header?.data.header
-    const toolsChanged = logged !== undefined && !equalJson(logged.tools ?? [], tools)
+    const toolsChanged = logged !== undefined && !equalTools(logged.tools, tools)
     return planSystemPrompt(systemNodes(this.#session), prompt, {
       inHistory: systemPromptUpdate === 'in-history',
       startsSeries: startsSeries || toolsChanged || this.contentMoved,

@@ -4,7 +4,7 @@ import type { AgentSetup } from '../agent/agent.ts'
 import type { Tool } from '../agent/tool.ts'
 import type { ToolDescription } from '../core/events.ts'
 import { SessionId } from '../core/ids.ts'
-import { imageOffload } from '../core/interpreters/image-offload.ts'
+import { imageOffloading } from '../core/interpreters/image-offload.ts'
 import type { Invariant } from '../core/invariant.ts'
 import { sessionInvariant } from '../core/invariants/session-invariant.ts'
 import { jsonText } from '../core/json.ts'
@@ -33,7 +33,7 @@ export type AgentFactory<Config = unknown> = (context: {
 /** What the sessions of a worker know and keep besides the format. */
 type SessionExtensions = Pick<SessionOptions, 'eventTypes' | 'projections'> & {
   /** Asked for events appended from now on. Default: `sessionInvariant`. */
-  readonly invariants?: readonly Invariant[]
+  readonly liveInvariants?: readonly Invariant[]
 }
 
 export type ServeOptions<Config = unknown> = SessionExtensions & {
@@ -84,7 +84,7 @@ const isConnectMessage = (value: unknown): value is ConnectMessage =>
 
 /** Logs of any writer of the format open: its own projecting events are read. */
 const withImageOffload = (projections: SessionExtensions['projections'] = []) =>
-  projections.some(({ type }) => type === imageOffload.type) ? projections : [imageOffload, ...projections]
+  projections.some(({ type }) => type === imageOffloading.type) ? projections : [imageOffloading, ...projections]
 
 class Host {
   readonly #options: ServeOptions
@@ -118,7 +118,7 @@ class Host {
       folds: [usageFold],
       eventTypes: options.eventTypes ?? [],
       projections: withImageOffload(options.projections),
-      liveInvariants: options.invariants ?? [sessionInvariant],
+      liveInvariants: options.liveInvariants ?? [sessionInvariant],
     })
     this.#alive = holdAliveLock(newId)
   }

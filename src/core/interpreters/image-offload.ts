@@ -9,7 +9,7 @@ import type { ImageOffload } from '../plugin-events.ts'
 import { checkTargets } from './projection-targets.ts'
 
 /** Marks the images an `image/offload` event names as `offloaded`. Images are counted depth first, offloaded ones too. */
-export const imageOffload: MessageProjection = {
+export const imageOffloading: MessageProjection = {
   type: 'image/offload',
   version: 1,
   project({ data }, context) {

@@ -19,6 +19,7 @@ import {
   turnEnd,
   turnStart,
 } from '../builders.ts'
+import type { Invariant } from '../invariant.ts'
 import { Session } from '../session.ts'
 import { reopened, tried, written } from './kit.ts'
 import { sessionInvariant } from './session-invariant.ts'
@@ -47,6 +48,33 @@ describe('turns and steps', () => {
     expect(refused).toThrow(expect.objectContaining({ code: 'invariant', seq: 1, eventType: 'turn/start' }))
     expect(session.length).toBe(1)
     expect(session.append('turn/end', { turn: 1, reason: { kind: 'completed' } }).seq).toBe(1)
+  })
+
+  it('[I1] one that throws vetoes with its words, one that answers nothing does not, and none can change the log', () => {
+    const throwing: Invariant = {
+      key: 'broken',
+      problem() {
+        throw new TypeError('no idea')
+      },
+    }
+    const session = written([], [throwing])
+    expect(() => session.append('turn/start', { turn: 1 })).toThrow(
+      expect.objectContaining({
+        code: 'invariant',
+        message: expect.stringContaining('could not be checked') as string,
+      }),
+    )
+    expect(session.length).toBe(0)
+    const vandal: Invariant = {
+      key: 'vandal',
+      problem(_committed, { nodes }) {
+        ;(nodes as unknown as number[]).push(42)
+        return null
+      },
+    }
+    expect(() => written([said('x')], [vandal])).toThrow(expect.objectContaining({ code: 'invariant' }))
+    const silent = { key: 'silent', problem: () => undefined } as unknown as Invariant
+    expect(written([turnStart(1)], [silent]).length).toBe(1)
   })
 
   it('[I2, case 82] turns are numbered from 1, one after the other', () => {
