@@ -7,7 +7,6 @@ import type { Fold } from './fold.ts'
 import { isSafeNonNegativeInteger } from './ids.ts'
 import type { JsonValue } from './json.ts'
 import type { InboxSplice } from './plugin-events.ts'
-import { isPayload } from './shapes.ts'
 
 /** `next-turn`: each message gets a turn of its own. `next-step`: all go into the next step, of a turn that runs or comes. */
 export type InboxTarget = InboxSplice['target']
@@ -88,9 +87,19 @@ function isSplice(data: unknown): data is InboxSplice {
   )
 }
 
-/** What a turn could say: admission takes it as a `user/message`, and nobody says a tool call. */
-export const isUserMessage = (value: unknown): value is UserMessage =>
-  isPayload('user/message', value) && !(value as UserMessage).content.some(({ type }) => type === 'tool-call')
+/** What a turn could say: admission takes it as a `user/message`. Checked here anew: a page has this, and no admission. */
+export function isUserMessage(value: unknown): value is UserMessage {
+  const { id, role, content, source } = (value ?? {}) as Partial<UserMessage>
+  return isText(id) && role === 'user' && Array.isArray(content) && content.every(isSaid) && isText(source?.kind)
+}
+
+/** A block of a person's message: nobody says a tool call. */
+function isSaid(block: unknown): boolean {
+  const { type, text } = (block ?? {}) as { readonly type?: unknown; readonly text?: unknown }
+  return isText(type) && type !== 'tool-call' && (typeof text === 'string' || (type !== 'text' && type !== 'reasoning'))
+}
+
+const isText = (value: unknown): boolean => typeof value === 'string' && value !== ''
 
 /** All pending messages, in the order turns will take them. */
 export const pendingMessages = ({ nextStep, nextTurn }: Inbox): readonly UserMessage[] => [...nextStep, ...nextTurn]
