@@ -1,5 +1,22 @@
 import { defineConfig } from 'tsdown'
 
+/**
+ * The bundler of declarations puts the doc comment of a member behind the one before it, where nobody finds it: each
+ * goes on a line of its own, or the build fails.
+ */
+const docsOnTheirOwnLines = {
+  name: 'docs-on-their-own-lines',
+  generateBundle: {
+    order: 'post' as const,
+    handler(_options: unknown, bundle: Record<string, { type: string; fileName: string; code?: string }>): void {
+      for (const file of Object.values(bundle)) {
+        if (file.type !== 'chunk' || !file.fileName.endsWith('.d.ts') || file.code === undefined) continue
+        file.code = file.code.replace(/(?<=[;{}]) (?=\/\*\*)/g, '\n  ').replace(/\*\/(?=readonly |[\w"'])/g, '*/\n  ')
+      }
+    },
+  },
+}
+
 export default defineConfig({
   entry: {
     index: 'src/index.ts',
@@ -15,6 +32,7 @@ export default defineConfig({
   platform: 'browser',
   target: 'es2022',
   dts: true,
+  plugins: [docsOnTheirOwnLines],
   sourcemap: true,
   clean: true,
   fixedExtension: false,

@@ -74,9 +74,13 @@ export { repair, repairLog } from './core/repair.ts'
 export { Session } from './core/session.ts'
 export { SessionSurface } from './core/session-surface.ts'
 export type {
+  Appendable,
   AppendableEventType,
+  CommittedOf,
   CreateOptions,
+  DataOf,
   IntentArguments,
+  IntentOf,
   KeyframeOptions,
   RestoreOptions,
   SessionListener,

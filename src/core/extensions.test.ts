@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { append, appendAny, counter, header, log, logFrom, over, said, storedEvents, throughJson } from './builders.ts'
-import { defineEvent, type EventDefinition } from './event-definition.ts'
+import { defineEvent, type EventDefinition, isEventOf } from './event-definition.ts'
 import type { SessionErrorCode } from './errors.ts'
 import type { SessionEvent } from './events.ts'
 import { toolResultTrim } from './interpreters/tool-result-trim.ts'
@@ -202,12 +202,18 @@ describe('what a definition says of a payload', () => {
     )
   })
 
+  it('[L18] tells its events apart', () => {
+    const session = openWith([])
+    const event = session.append(note, { text: 'hi' })
+    expect([isEventOf(note, event), isEventOf(hint, event)]).toEqual([true, false])
+  })
+
   it('[L18] is fine when it has no answer', () => {
     const session = create(
       picky(() => undefined),
       defineEvent('acme/other', { problem: () => null }),
     )
-    expect(session.append(picky(() => null).type as never, {} as never)).toMatchObject({ seq: 0 })
+    expect(appendAny(session, picky(() => null).type, {})).toMatchObject({ seq: 0 })
   })
 
   it('[L10, L18] it cannot append', () => {
@@ -246,7 +252,10 @@ describe('laws', () => {
           'turn/start',
           '__proto__',
         ),
-        data: fc.oneof(fc.nat(5), fc.constant({ seq: 0, text: 'x' }), fc.constant({ turn: 1 }), fc.jsonValue()),
+        // As storage has it: −0 would come back as 0.
+        data: fc
+          .oneof(fc.nat(5), fc.constant({ seq: 0, text: 'x' }), fc.constant({ turn: 1 }), fc.jsonValue())
+          .map(throughJson),
         ignorable: fc.constant(true),
       },
       { requiredKeys: ['type', 'data'] },

@@ -74,7 +74,7 @@ export function planProjection(
   let nodes: readonly SessionSeq[] | null = null
   const projected = new Map<SessionSeq, ProjectedMessage>()
   try {
-    const answer = projection.project(event as LogOnlyEvent<string, unknown>, {
+    const answer = projection.project(event, {
       get nodes() {
         return (nodes ??= Object.freeze([...surface.nodes]))
       },

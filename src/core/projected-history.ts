@@ -53,7 +53,7 @@ export const redacting: MessageProjection = {
   type: redact.type,
   version: 3,
   project({ data }, context) {
-    const { seq, text } = data as unknown as { readonly seq: SessionSeq; readonly text: string }
+    const { seq, text } = data as { readonly seq: SessionSeq; readonly text: string }
     const message = context.messageAt(seq)
     if (message === undefined) throw new TypeError(`nothing at ${seq}`)
     return [[seq, { ...message, content: text === '' ? [] : [textBlock(text)] }]]

@@ -272,7 +272,9 @@ describe('laws', () => {
     const parts: unknown[] = [...closers]
     for (const part of parts) {
       expect(Object.isFrozen(part)).toBe(true)
-      parts.push(...Object.values(part as object).filter(value => typeof value === 'object' && value !== null))
+      parts.push(
+        ...Object.values(part as Record<string, unknown>).filter(value => typeof value === 'object' && value !== null),
+      )
     }
     expect(parts.length).toBeGreaterThan(12)
   })

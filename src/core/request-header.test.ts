@@ -36,13 +36,11 @@ describe('canonicalHeader', () => {
 describe('what a request has', () => {
   it('[H1, H2] is all that is logged and all that counts: other members of a config are left out', () => {
     const config = { provider: 'p', model: 'm', topP: 0.1 }
-    expect(canonicalHeader({ config } as EpochHeader)).toEqual({ config: { provider: 'p', model: 'm' } })
+    expect(canonicalHeader({ config })).toEqual({ config: { provider: 'p', model: 'm' } })
     expect(canonicalHeader({ config: { ...config, stop: [], temperature: 0 } })).toEqual({
       config: { provider: 'p', model: 'm', stop: [], temperature: 0 },
     })
-    expect(equalHeaders({ config } as EpochHeader, { config: { ...config, topP: 0.9 }, note: 1 } as EpochHeader)).toBe(
-      true,
-    )
+    expect(equalHeaders({ config }, { config: { ...config, topP: 0.9 }, note: 1 } as EpochHeader)).toBe(true)
   })
 
   it('[H2] tools are the same when their JSON is, in order', () => {

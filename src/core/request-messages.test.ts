@@ -71,6 +71,34 @@ function unpaired(messages: readonly Message[]): string[] {
   return found
 }
 
+describe('what answers a call', () => {
+  const answer = toolResult('c')
+  const [block] = answer.content
+  it.each<[string, object]>([
+    ['said by a person', { source: { kind: 'user' } }],
+    ['with something beside it', { content: [block, textBlock('and more')] }],
+    ['that is only text', { content: [textBlock('ok')] }],
+    ['that is empty', { content: [] }],
+    ['with the id of another call', { content: [{ ...block, toolCallId: 'other' }] }],
+    ['whose source names another call', { source: { kind: 'tool', callId: 'other' } }],
+  ])('[A3] is a result and nothing else, not one %s', (_what, change) => {
+    const { changes } = requestMessages([user('q'), asked('c'), { ...answer, ...change }])
+    expect(changes).toContainEqual({ kind: 'missing-result', index: 1, messageId: 'a:c', callId: 'c' })
+    expect(requestMessages([user('q'), asked('c'), answer]).changes).toEqual([])
+  })
+
+  it('[A3] what a person quotes of one is mended inside, once; results inside results are left as they are', () => {
+    const inner = { ...block, content: [textBlock('\ud800')] }
+    const quote = { ...block, content: [textBlock('a\ud800'), textBlock(' '), inner] }
+    const { messages, changes } = requestMessages([user([quote, textBlock('?')], 'm')])
+    expect(messages[0]?.content).toEqual([{ ...block, content: [textBlock('a\ufffd'), inner] }, textBlock('?')])
+    expect(changes).toEqual([
+      { kind: 'malformed-text', index: 0, messageId: 'm' },
+      { kind: 'empty-text', index: 0, messageId: 'm' },
+    ])
+  })
+})
+
 describe('calls nobody named', () => {
   it('[A3] get an id and a name, and their results go with them', () => {
     const odd = assistant([

@@ -1,5 +1,14 @@
 /** What a session is made from, and what its methods take and answer. */
-import type { KnownEventType, SessionEvent, SessionHeader, SurfaceEventType } from './events.ts'
+import type { EventDefinition } from './event-definition.ts'
+import type {
+  EventData,
+  EventOf,
+  KnownEventType,
+  LogOnlyEvent,
+  SessionEvent,
+  SessionHeader,
+  SurfaceEventType,
+} from './events.ts'
 import type { ExtensionOptions } from './extensions.ts'
 import type { Committed, Fold } from './fold.ts'
 import type { Invariant } from './invariant.ts'
@@ -15,6 +24,28 @@ export type IntentArguments<Type extends KnownEventType> = Type extends 'assista
 
 /** Types a caller may append; `session/end-seed` is the constructor's own. */
 export type AppendableEventType = Exclude<KnownEventType, 'session/end-seed'>
+
+/** What `append` takes: a type of the format, or a definition that is registered. */
+export type Appendable = AppendableEventType | EventDefinition<never> | EventDefinition
+
+/** The payload of a type or definition. */
+export type DataOf<Type> = Type extends AppendableEventType
+  ? EventData[Type]
+  : Type extends EventDefinition<infer Data>
+    ? Data
+    : never
+
+/** The third argument of `append` for a type or definition. */
+export type IntentOf<Type> = Type extends AppendableEventType
+  ? IntentArguments<Type>
+  : [intent?: { readonly ignorable?: true | undefined }]
+
+/** The event that `append` answers with. */
+export type CommittedOf<Type> = Type extends AppendableEventType
+  ? EventOf<Type>
+  : Type extends EventDefinition<infer Data>
+    ? LogOnlyEvent<string, Data>
+    : never
 
 export type SessionListener = (committed: Committed) => unknown
 

@@ -30,7 +30,7 @@ export const appendAll = <Appended extends Log>(
 export function restore(events: readonly SessionEvent[]): Session & Log {
   let time = 0
   const header = { version: 3, id: 'a', createdAt: 0, isSeeded: false } as const
-  return Session.fromRestore({ header, events, now: () => (time += 1) })
+  return Session.fromRestore({ header, events, now: () => (time += 1) }) as unknown as Session & Log
 }
 
 const cloneAll = (events: readonly WorkloadEvent[]): Contestant => {

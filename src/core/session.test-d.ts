@@ -1,5 +1,6 @@
 /** The types of the core. Compiled by `tsc`, never run: each `@ts-expect-error` fails the build once it compiles. */
 import { expectTypeOf, test } from 'vitest'
+import { defineEvent, isEventOf } from './event-definition.ts'
 import { assistant, toolResult, user } from './builders.ts'
 import type { EventData, EventOf, Message, SessionEvent, SurfaceEventType, ToolResultMessage } from './events.ts'
 import { CallId, LogId, MessageId, SessionId, SessionSeq } from './ids.ts'
@@ -121,4 +122,28 @@ test('[S10, L15] folds and messages have their types', () => {
   expectTypeOf(session.fold(turnsFold)).toEqualTypeOf<TurnsState>()
   expectTypeOf(session.messages).toEqualTypeOf<MessageSequence>()
   expectTypeOf(session.deriveMessages()).toEqualTypeOf<Message[]>()
+})
+
+test('[L18] a definition says what append takes and gives, and tells its events apart', () => {
+  const noted = defineEvent<{ readonly text: string }>('acme/noted')
+  expectTypeOf(session.append(noted, { text: 'x' }).data.text).toEqualTypeOf<string>()
+  session.append(noted, { text: 'x' }, { ignorable: true })
+  // @ts-expect-error another payload
+  session.append(noted, { text: 1 })
+  // @ts-expect-error never on the surface
+  session.append(noted, { text: 'x' }, { surfaceOp: 'append' })
+  if (isEventOf(noted, event as { readonly type: string })) {
+    expectTypeOf(event).toExtend<{ readonly type: string }>()
+  }
+  const any: { readonly type: string } = event
+  if (isEventOf(noted, any)) expectTypeOf(any.data.text).toEqualTypeOf<string>()
+})
+
+test('[L9] events of plugins have their payloads', () => {
+  session.append('image/offload', { targets: [{ seq: SessionSeq(1), imageIndexes: [0] }] })
+  // @ts-expect-error a number is no seq
+  session.append('image/offload', { targets: [{ seq: 1, imageIndexes: [0] }] })
+  // @ts-expect-error no such member
+  session.append('todo/write', {})
+  if (event.type === 'compaction/end') expectTypeOf(event.data.compactionId).toEqualTypeOf<string>()
 })

@@ -1071,7 +1071,7 @@ describe('folds of its own', () => {
       },
       toJSON: state => state,
       fromJSON: json => json as number,
-    } as Fold<number>
+    }
     const session = Session.create({
       id: 's',
       now: () => 1,

@@ -3,8 +3,6 @@ import { refusal, SessionError } from './errors.ts'
 import type { EventDefinition } from './event-definition.ts'
 import {
   type EventData,
-  type EventOf,
-  type LogOnlyEvent,
   type Message,
   SESSION_FORMAT_VERSION,
   type SessionEvent,
@@ -36,9 +34,11 @@ import { ResidentLog } from './resident-log.ts'
 import { checkedCut, seedFold } from './seed.ts'
 import { SessionListeners } from './session-listeners.ts'
 import type {
-  AppendableEventType,
+  Appendable,
+  CommittedOf,
   CreateOptions,
-  IntentArguments,
+  DataOf,
+  IntentOf,
   KeyframeOptions,
   RestoreOptions,
   SessionListener,
@@ -290,16 +290,7 @@ export class Session {
    *
    * @throws {SessionError} with the code of the first rule that is broken; then nothing has changed.
    */
-  append<Type extends AppendableEventType>(
-    type: Type,
-    data: EventData[Type],
-    ...rest: IntentArguments<Type>
-  ): EventOf<Type>
-  append<Data>(
-    type: EventDefinition<Data>,
-    data: Data,
-    intent?: { readonly ignorable?: true | undefined },
-  ): LogOnlyEvent<string, Data>
+  append<const Type extends Appendable>(type: Type, data: DataOf<Type>, ...intent: IntentOf<Type>): CommittedOf<Type>
   append(named: string | EventDefinition, data: unknown, intent?: unknown): unknown {
     const type = typeof named === 'string' ? named : this.#typeOf(named)
     const seq = SessionSeq(this.length)
