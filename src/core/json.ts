@@ -324,7 +324,7 @@ export function deepFreeze(root: object): void {
   for (let value = pending.pop(); value !== undefined; value = pending.pop()) {
     if (typeof value !== 'object' || value === null || Object.isFrozen(value)) continue
     Object.freeze(value)
-    pending.push(...Object.values(value))
+    for (const member of Object.values(value) as unknown[]) pending.push(member)
   }
 }
 
