@@ -78,18 +78,17 @@ export class FoldSet {
    */
   evolve(committed: Committed): void {
     const { length } = this.#folds
-    for (let index = 1; index < length; index += 1) this.#next[index] = this.#evolved(index, committed)
-    for (let index = 1; index < length; index += 1) this.#states[index] = this.#next[index]
-    this.#states[0] = this.#evolved(0, committed)
-  }
-
-  #evolved(index: number, committed: Committed): unknown {
-    const fold = this.#folds[index] as Fold<unknown>
+    let index = 1
     try {
-      return fold.evolve(this.#states[index], committed)
+      for (; index < length; index += 1) {
+        this.#next[index] = (this.#folds[index] as Fold<unknown>).evolve(this.#states[index], committed)
+      }
     } catch (error) {
-      throw refusal('fold', committed.event, `could not be folded by ${fold.key}`, undefined, { cause: error })
+      const what = `could not be folded by ${this.#folds[index]?.key}`
+      throw refusal('fold', committed.event, what, undefined, { cause: error })
     }
+    for (index = 1; index < length; index += 1) this.#states[index] = this.#next[index]
+    if (length > 0) this.#states[0] = (this.#folds[0] as Fold<unknown>).evolve(this.#states[0], committed)
   }
 
   /** The state of a registered fold. @throws {SessionError} `registration` when it is not registered. */

@@ -29,6 +29,7 @@ import {
   turnEnd,
   turnStart,
   user,
+  toolResult,
 } from './builders.ts'
 import type { SessionErrorCode } from './errors.ts'
 import type { EventOf, SessionEvent, SessionHeader } from './events.ts'
@@ -373,6 +374,92 @@ describe('one admission for append, seed and restore', () => {
     expect(() => append(newSession(said('a')), draft)).toThrow(refusal('not-json'))
     expect(() => Session.create({ id: 'b', now: counter(), seed: events })).toThrow(refusal('not-json', { index: 1 }))
     expect(() => restored(events)).toThrow(refusal('surface-op', { index: 1 }))
+  })
+})
+
+describe('what no path takes', () => {
+  const head = { config: { provider: 'p', model: 'm' } }
+  const headerWith = (more: object, reason: unknown = 'initial', rest: object = {}): Draft => ({
+    type: 'request/header',
+    data: { header: { ...head, ...more }, reason, ...rest },
+  })
+  const settled = (change: object): Draft => ({
+    ...answered('x'),
+    data: { ...(answered('x').data as object), ...change },
+  })
+  const said2 = (change: object): Draft => ({ ...said('x'), data: { ...user('x'), ...change } })
+  const prompt = prompted('p')
+  const { message } = prompt.data as { message: object }
+  const returned2 = (content: unknown, source: object = { kind: 'tool', callId: 'c' }): Draft => ({
+    ...returned('c'),
+    data: { turn: 1, step: 1, message: { ...toolResult('c'), content, source } },
+  })
+
+  it.each<[string, Draft, string]>([
+    ...['', ' ', null, [], {}, undefined].map((system): [string, Draft, string] => [
+      `42: a header with system ${JSON.stringify(system)}`,
+      headerWith({ system }),
+      '$.header.system',
+    ]),
+    ['43: empty tools', headerWith({ tools: [] }), '$.header.tools'],
+    ['43: empty adapter defaults', headerWith({ adapterDefaults: {} }), '$.header.adapterDefaults'],
+    ...['fallback', 'unknown', null].map((reason): [string, Draft, string] => [
+      `49: the reason ${String(reason)}`,
+      headerWith({}, reason),
+      '$.reason',
+    ]),
+    ...[false, 1, 'true'].map((startsSeries): [string, Draft, string] => [
+      `49: startsSeries ${JSON.stringify(startsSeries)}`,
+      headerWith({}, 'change', { startsSeries }),
+      '$.startsSeries',
+    ]),
+    ['50: a user message of an assistant', said2({ role: 'assistant' }), '$.role'],
+    ['50: a source that is null', said2({ source: null }), '$.source'],
+    ['50: content that is text', said2({ content: 'x' }), '$.content'],
+    [
+      '50: two results in one',
+      returned2([...toolResult('c').content, ...toolResult('c').content]),
+      '$.message.content',
+    ],
+    [
+      '50: a result for another call',
+      returned2(toolResult('c').content, { kind: 'tool', callId: 'other' }),
+      '$.message.content[0].toolCallId',
+    ],
+    [
+      '50: a system message of a user',
+      { ...prompt, data: { turn: 1, step: 1, message: { ...message, role: 'user' } } },
+      '$.message.role',
+    ],
+    [
+      '50: a system message of a plugin without a name',
+      { ...prompt, data: { turn: 1, step: 1, message: { ...message, source: { kind: 'plugin', plugin: '' } } } },
+      '$.message.source.plugin',
+    ],
+    ...['1', -1, 1.5].map((turn): [string, Draft, string] => [
+      `51: the turn ${JSON.stringify(turn)}`,
+      settled({ turn }),
+      '$.turn',
+    ]),
+    ['51: a stream that is null', settled({ stream: null }), '$.stream'],
+    ['51: no data', { type: 'assistant/attempt', data: null }, '$'],
+  ])('[L9, L16] case %s', (_what, draft, path) => {
+    const facts = { path, eventType: draft.type }
+    const refusedBy = (code: SessionErrorCode, more: object = {}) => refusal(code, { ...facts, ...more })
+    const own = Object.values((draft.data as object) ?? {}).some(part =>
+      Object.hasOwn((part ?? {}) as object, 'system'),
+    )
+    const session = newSession(said('before'))
+    // A member that is there and undefined is no JSON: the snapshot finds it first.
+    const isUndefined = own && (draft.data as { header: { system?: unknown } }).header.system === undefined
+    const code = isUndefined ? 'not-json' : 'payload'
+    expect(() => append(session, draft)).toThrow(refusedBy(code, { seq: 1 }))
+    expect(session.length).toBe(1)
+    const events = log(said('before'), draft)
+    const seeded = isUndefined ? { index: 1 } : { ...facts, index: 1, seq: 1 }
+    expect(() => Session.create({ id: 's', now: () => 1, seed: events })).toThrow(refusal(code, seeded))
+    expect(() => restored(events)).toThrow(refusal('payload', { ...facts, index: 1, seq: 1 }))
+    expect(() => restored(events)).toThrow(/index 1.*seq 1/s)
   })
 })
 
