@@ -86,6 +86,7 @@ export class Extensions implements Interpreters {
 
   /** @throws {SessionError} `payload` when the definition of the event's type finds something wrong. */
   checkPayload(event: SessionEvent): void {
+    if (this.#definitions.size === 0) return
     const problem = this.#definitions.get(event.type)?.problem
     if (problem === undefined) return
     let found: string | null | undefined
@@ -104,6 +105,7 @@ export class Extensions implements Interpreters {
 
   /** Takes note of a committed event of a type the core does not own. */
   committed({ type, ignorable }: { readonly type: string; readonly ignorable?: true }, projects: boolean): void {
+    if (this.#definitions.size === 0 && ignorable !== true && !projects) return
     if (projects) {
       this.#used.add(type)
       if (!this.#projections.has(type)) this.#withdrawn ??= type

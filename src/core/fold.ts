@@ -38,11 +38,16 @@ export type FoldContext = {
 export type Fold<State> = {
   readonly key: string
   readonly version: number
+  /** When it is asked: for every change of the surface, or for events of these types. Always, when it does not say. */
+  readonly on?: 'surface' | readonly string[]
   initial(): State
   evolve(state: State, committed: Committed): State
   toJSON(state: State): JsonValue
   fromJSON(json: JsonValue, context: FoldContext): State
 }
+
+const asks = ({ on }: Fold<unknown>, type: string, changesSurface: boolean): boolean =>
+  on === undefined || (on === 'surface' ? changesSurface : on.includes(type))
 
 /** State of each fold as JSON, by key, with the version that wrote it. */
 export type FoldStates = { readonly [key: string]: { readonly version: number; readonly state: JsonValue } }
@@ -53,6 +58,9 @@ export class FoldSet {
   readonly #states: unknown[] = []
   /** States of the event being folded. */
   readonly #next: unknown[] = []
+  /** Which folds look at the events of a type: of those that change the surface, and of those that do not. */
+  readonly #askedOnSurface = new Map<string, readonly number[]>()
+  readonly #askedOff = new Map<string, readonly number[]>()
 
   constructor(folds: readonly Fold<unknown>[] = []) {
     for (const fold of folds) this.register(fold, fold.initial())
@@ -77,18 +85,35 @@ export class FoldSet {
    * @throws {SessionError} `fold` when one of them throws; then none has advanced.
    */
   evolve(committed: Committed): void {
-    const { length } = this.#folds
-    let index = 1
+    const { event, surfaceChange } = committed
+    const changesSurface = surfaceChange.kind !== 'none'
+    const asked = this.#askedFor(event.type, changesSurface)
+    let at = 0
     try {
-      for (; index < length; index += 1) {
-        this.#next[index] = (this.#folds[index] as Fold<unknown>).evolve(this.#states[index], committed)
+      for (; at < asked.length; at += 1) {
+        const index = asked[at] as number
+        this.#next[at] = (this.#folds[index] as Fold<unknown>).evolve(this.#states[index], committed)
       }
     } catch (error) {
-      const what = `could not be folded by ${this.#folds[index]?.key}`
-      throw refusal('fold', committed.event, what, undefined, { cause: error })
+      const what = `could not be folded by ${this.#folds[asked[at] as number]?.key}`
+      throw refusal('fold', event, what, undefined, { cause: error })
     }
-    for (index = 1; index < length; index += 1) this.#states[index] = this.#next[index]
-    if (length > 0) this.#states[0] = (this.#folds[0] as Fold<unknown>).evolve(this.#states[0], committed)
+    for (at = 0; at < asked.length; at += 1) this.#states[asked[at] as number] = this.#next[at]
+    const first = this.#folds[0]
+    if (first !== undefined && asks(first, event.type, changesSurface)) {
+      this.#states[0] = first.evolve(this.#states[0], committed)
+    }
+  }
+
+  /** Positions of the folds that look at an event, without the first one. */
+  #askedFor(type: string, changesSurface: boolean): readonly number[] {
+    const known = changesSurface ? this.#askedOnSurface : this.#askedOff
+    let asked = known.get(type)
+    if (asked === undefined) {
+      asked = this.#folds.flatMap((fold, index) => (index > 0 && asks(fold, type, changesSurface) ? [index] : []))
+      known.set(type, asked)
+    }
+    return asked
   }
 
   /** The state of a registered fold. @throws {SessionError} `registration` when it is not registered. */

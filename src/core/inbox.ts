@@ -27,6 +27,7 @@ const EMPTY: Inbox = Object.freeze({ nextTurn: NONE, nextStep: NONE, claimed: NO
 export const inboxFold: Fold<Inbox> = {
   key: 'inbox',
   version: 1,
+  on: ['agent/inbox/spliced', 'user/message', 'assistant/message', 'assistant/attempt', 'session/end-seed', 'turn/end'],
   initial: () => EMPTY,
   evolve: (inbox, { event }) => evolveInbox(inbox, event),
   toJSON: inbox => inbox as unknown as JsonValue,
@@ -42,6 +43,7 @@ export function evolveInbox(inbox: Inbox, event: SessionEvent): Inbox {
     case 'agent/inbox/spliced':
       return isSplice(event.data) ? spliced(inbox, event.data) : inbox
     case 'user/message':
+      if (inbox.claimed.length === 0) return inbox
       return withClaimed(
         inbox,
         inbox.claimed.filter(({ message }) => message.id !== event.data.id),

@@ -200,6 +200,7 @@ function lastAtMost(starts: readonly number[], wanted: number): number {
 export const messagesFold: Fold<MessageSequence> = {
   key: 'messages',
   version: 1,
+  on: 'surface',
   initial: () => MessageSequence.empty,
   evolve(state, { event, surfaceChange }) {
     switch (surfaceChange.kind) {

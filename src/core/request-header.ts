@@ -68,6 +68,7 @@ export type RequestState = {
 export const requestFold: Fold<RequestState> = {
   key: 'request',
   version: 1,
+  on: ['request/header', 'request/context'],
   initial: () => ({ header: null, context: null }),
   evolve(state, { event }) {
     if (event.type === 'request/header') return { ...state, header: event }

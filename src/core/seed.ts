@@ -17,6 +17,7 @@ const UNMARKED: SeedState = Object.freeze({ endSeed: null, inherited: null })
 export const seedFold: Fold<SeedState> = {
   key: 'seed',
   version: 1,
+  on: ['session/end-seed'],
   initial: () => UNMARKED,
   evolve: (state, { event }) => {
     if (event.type !== 'session/end-seed') return state

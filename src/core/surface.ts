@@ -122,6 +122,8 @@ export function planSurfaceChange(
   interpreters: Interpreters = new Extensions({}),
 ): SurfaceChange {
   const { type, seq } = event
+  const op = (event as { surfaceOp?: unknown }).surfaceOp
+  if (op === 'append' && isSurfaceEventType(type)) return { kind: 'append', seq }
   if (!isCoreEventType(type)) {
     const interpreter = interpreters.get(type)
     if (interpreter !== undefined) {
@@ -132,8 +134,7 @@ export function planSurfaceChange(
     if (interpreters.needs(type)) throw missingInterpreter(type, seq)
     return NO_CHANGE
   }
-  if (!isSurfaceEvent(event)) return NO_CHANGE
-  if (event.surfaceOp === 'append') return { kind: 'append', seq }
+  if (op === undefined || !isSurfaceEvent(event) || event.surfaceOp === 'append') return NO_CHANGE
 
   const { startSeq, endSeq } = event.surfaceOp
   const from = surface.nodes.indexOf(startSeq)
@@ -226,6 +227,7 @@ export const newSurface = (): SurfaceState => ({
 export const surfaceFold: Fold<SurfaceState> = {
   key: 'surface',
   version: 1,
+  on: 'surface',
   initial: newSurface,
   evolve(state, { surfaceChange }: Committed) {
     applySurfaceChange(state, surfaceChange)

@@ -108,6 +108,7 @@ function positionOf(calls: readonly PendingCall[], callId: CallId): number {
 export const turnsFold: Fold<TurnsState> = {
   key: 'turns',
   version: 1,
+  on: ['turn/start', 'turn/end', 'step/start', 'step/end', 'assistant/message', 'tool/call', 'tool/result'],
   initial: () => turnsState(null, null, 0, 0),
   evolve: (state, { event }) => evolveTurns(state, event),
   toJSON: state => state,
