@@ -98,6 +98,16 @@ describe('a fork', () => {
     expect(textsOf(await again().open(last.session.id))).toEqual(texts)
   })
 
+  it('[H5] a request of the past is asked for by a seq of the log', async () => {
+    const { sessions } = house()
+    const source = await sessions.open(parent)
+    turn(source, 1)
+    for (const seq of [-1, 1.5, NaN, source.session.length + 1]) {
+      await expect(source.requestAt(seq)).rejects.toThrow(refused('not-resident'))
+    }
+    expect(await source.requestAt(0)).toBeNull()
+  })
+
   it('[R7] of an empty session is empty', async () => {
     const { sessions } = house()
     await sessions.open(parent)

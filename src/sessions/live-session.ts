@@ -74,7 +74,8 @@ export class LiveSession {
    * @throws {SessionError} `not-resident` when the range is not one of the log.
    */
   async *readEvents({ from = 0, to = this.session.length }: EventRange = {}): AsyncGenerator<SessionEvent, void, void> {
-    if (!(from >= 0 && to <= this.session.length && from <= to)) {
+    const isRange = Number.isInteger(from) && Number.isInteger(to) && from >= 0 && from <= to
+    if (!isRange || to > this.session.length) {
       throw new SessionError('not-resident', `Expected a range within 0…${this.session.length}; found ${from}…${to}`, {
         sessionId: this.session.id,
       })
