@@ -116,6 +116,15 @@ describe('calls nobody named', () => {
   })
 })
 
+describe('a call without a name alone', () => {
+  it('[A3] is named, and said so', () => {
+    const odd = assistant([{ ...toolCall('c'), name: '' }])
+    const { messages, changes } = requestMessages([user('q'), odd, toolResult('c')])
+    expect(messages[1]?.content).toEqual([{ ...toolCall('c'), name: 'unknown' }])
+    expect(changes).toEqual([{ kind: 'renamed-call', index: 1, messageId: odd.id, callId: 'c' }])
+  })
+})
+
 describe('what is fine stays', () => {
   it('[A3] as the same objects, with no change reported', () => {
     const messages = [
