@@ -1,4 +1,7 @@
-/** The Session: an append-only log in memory, and everything derived from it (SPEC L1–L12, S9–S11, K1–K4). */
+/**
+ * The Session: an append-only log in memory, and everything derived from it (SPEC L1–L12, S9–S11, K1–K4). One class, and
+ * long for what its methods promise: what they work out is in the files it imports.
+ */
 import { refusal, SessionError } from './errors.ts'
 import type { EventDefinition } from './event-definition.ts'
 import {
