@@ -1,4 +1,4 @@
-import { defineConfig } from 'tsdown'
+import { defineConfig, type UserConfig } from 'tsdown'
 
 /**
  * The bundler of declarations puts the doc comment of a member behind the one before it, where nobody finds it: each
@@ -17,23 +17,36 @@ const docsOnTheirOwnLines = {
   },
 }
 
-export default defineConfig({
-  entry: {
-    index: 'src/index.ts',
-    core: 'src/core.ts',
-    worker: 'src/worker.ts',
-    'ai-sdk': 'src/ai-sdk.ts',
-    views: 'src/views.ts',
-    plugins: 'src/plugins.ts',
-    react: 'src/react.ts',
-    testing: 'src/testing.ts',
-  },
+const shared = {
   format: 'esm',
-  platform: 'browser',
   target: 'es2022',
   dts: true,
   plugins: [docsOnTheirOwnLines],
   sourcemap: true,
   clean: true,
   fixedExtension: false,
-})
+} satisfies UserConfig
+
+export default defineConfig([
+  {
+    ...shared,
+    entry: {
+      index: 'src/index.ts',
+      core: 'src/core.ts',
+      worker: 'src/worker.ts',
+      'ai-sdk': 'src/ai-sdk.ts',
+      views: 'src/views.ts',
+      plugins: 'src/plugins.ts',
+      react: 'src/react.ts',
+      testing: 'src/testing.ts',
+    },
+    platform: 'browser',
+  },
+  // A program for Node, apart from what runs in a page: nothing of it gets into the chunks of the others.
+  {
+    ...shared,
+    entry: { cli: 'src/cli.ts' },
+    platform: 'node',
+    outputOptions: { chunkFileNames: 'cli/[name]-[hash].js' },
+  },
+])

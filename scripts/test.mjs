@@ -18,6 +18,7 @@ const bin = {
   eslint: 'eslint/bin/eslint.js',
   playwright: '@playwright/test/cli.js',
   publint: 'publint/src/cli.js',
+  palimpsest: '../dist/cli.js', // ours, as built
   'size-limit': 'size-limit/bin.js',
   tsc: 'typescript/bin/tsc',
   tsdown: 'tsdown/dist/run.mjs',
@@ -65,6 +66,7 @@ const stages = [
     commands: [
       ['publint', '--strict'],
       ['attw', '--pack', '.', '--profile', 'esm-only', '--no-color', '--no-emoji'],
+      ['palimpsest', 'verify', 'e2e/cases/real/chat.jsonl.zstd'],
     ],
     after: ['build'],
   },

@@ -11,15 +11,16 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const mayImport: Record<string, readonly string[]> = {
   core: [],
   format: ['core'],
+  files: ['core', 'format'],
   storage: ['core', 'format'],
-  sessions: ['core', 'format', 'storage'],
-  agent: ['core', 'format', 'storage', 'sessions'],
-  compaction: ['core', 'format', 'storage', 'sessions', 'agent'],
-  worker: ['core', 'format', 'storage', 'sessions', 'agent', 'compaction', 'views'],
+  sessions: ['core', 'format', 'files', 'storage'],
+  agent: ['core', 'format', 'files', 'storage', 'sessions'],
+  compaction: ['core', 'format', 'files', 'storage', 'sessions', 'agent'],
+  worker: ['core', 'format', 'files', 'storage', 'sessions', 'agent', 'compaction', 'views'],
   views: ['core'],
   react: ['views'],
-  testing: ['core', 'format', 'storage', 'sessions', 'agent', 'compaction', 'worker', 'views'],
-  cli: ['core', 'format', 'storage', 'sessions', 'agent', 'compaction', 'worker', 'views', 'testing'],
+  testing: ['core', 'format', 'files', 'storage', 'sessions', 'agent', 'compaction', 'worker', 'views'],
+  cli: ['core', 'format', 'files', 'storage', 'sessions', 'agent', 'compaction', 'worker', 'views', 'testing'],
 }
 
 /** Packages that only some files may import. */
@@ -27,10 +28,13 @@ const packageHomes: Record<string, (file: string) => boolean> = {
   idb: file => file === 'src/storage/indexeddb.ts',
   comlink: file => file.startsWith('src/worker/'),
   react: file => file.startsWith('src/react/'),
+  fzstd: file => file.startsWith('src/files/'),
+  xxhashjs: file => file.startsWith('src/files/'),
+  '@noble/hashes': file => file.startsWith('src/files/'),
 }
 const packageFree = ['core', 'format']
 
-type Import = { readonly specifier: string; readonly typeOnly: boolean }
+type Import = { readonly specifier: string; readonly typeOnly: boolean; readonly isDynamic?: true }
 
 /** Everything a file imports: `import`, `export … from`, `import()` and `import('…')` types. */
 function importsOf(file: string, text: string): Import[] {
@@ -53,7 +57,7 @@ function importsOf(file: string, text: string): Import[] {
     } else if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword) {
       const [argument] = node.arguments
       const known = argument && ts.isStringLiteralLike(argument)
-      found.push({ specifier: known ? argument.text : '(computed)', typeOnly: false })
+      found.push({ specifier: known ? argument.text : '(computed)', typeOnly: false, isDynamic: true })
     } else if (ts.isImportTypeNode(node) && ts.isLiteralTypeNode(node.argument)) {
       const { literal } = node.argument
       if (ts.isStringLiteral(literal)) found.push({ specifier: literal.text, typeOnly: true })
@@ -169,6 +173,19 @@ describe('import table', () => {
 
   test('e2e imports nothing from src', () => {
     expect(violations(readSources('e2e'), publicNames)).toEqual([])
+  })
+
+  test('a worker and a page load no format before they need it, but for its errors', () => {
+    const sources = readSources('src')
+    const reached = new Set(['src/worker.ts', 'src/index.ts'])
+    for (const file of reached) {
+      for (const { specifier, typeOnly, isDynamic } of importsOf(file, sources.get(file) ?? '')) {
+        if (!typeOnly && isDynamic !== true && isRelative(specifier)) reached.add(targetOf(file, specifier))
+      }
+    }
+    expect(reached).toContain('src/sessions/import-log.ts')
+    const loaded = [...reached].filter(file => /^src\/(format|files)\//.test(file))
+    expect(loaded).toEqual(['src/format/errors.ts'])
   })
 
   test('a benchmark takes only types from outside of src', () => {

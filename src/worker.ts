@@ -14,6 +14,14 @@ export { PalimpsestError, SessionError } from './core/errors.ts'
 export type { SessionErrorCode } from './core/errors.ts'
 export { requestMessages } from './core/request-messages.ts'
 export type { RequestChange, RequestMessages } from './core/request-messages.ts'
+export type { LogSource } from './files/bytes.ts'
+export type { ReadProgress } from './files/read-log.ts'
+export { FormatError } from './format/errors.ts'
+export type { FormatErrorCode } from './format/errors.ts'
+export type { Redactor } from './format/redact.ts'
+export type { Repair, RepairCode } from './format/migration.ts'
+export type { ExportOptions } from './sessions/export-log.ts'
+export type { ImportOptions, ImportResult } from './sessions/import-log.ts'
 export { memoryLease, platformLease, webLease } from './sessions/lease.ts'
 export type { Lease, Release, WebLeaseOptions } from './sessions/lease.ts'
 export { LiveSession } from './sessions/live-session.ts'
@@ -27,12 +35,14 @@ export { StorageError } from './storage/storage.ts'
 export type {
   AppendBatch,
   Durability,
+  Generation,
   InheritedRange,
   NewSession,
   Segment,
   SessionRecord,
   SessionStorage,
   StorageErrorCode,
+  WholeLog,
 } from './storage/storage.ts'
 export { WorkerError } from './worker/errors.ts'
 export type { WorkerErrorCode } from './worker/errors.ts'

@@ -1,8 +1,12 @@
-/** Proves that the core is pure (decision 3): no clock, no randomness, no promise, no DOM, no Node, no package. */
+/** Proves that `core` and `format` are pure (decision 3): no clock, no randomness, no promise, no DOM, no Node, no package. */
 import ts from 'typescript'
 import { describe, expect, test } from 'vitest'
 
-const sources: Record<string, string> = import.meta.glob('./**/*.ts', { query: '?raw', import: 'default', eager: true })
+const sources: Record<string, string> = import.meta.glob(['./**/*.ts', '../format/**/*.ts'], {
+  query: '?raw',
+  import: 'default',
+  eager: true,
+})
 
 /** Never to be named, not even by a variable, a parameter or a type: a reader must not wonder which one is meant. */
 const forbidden = new Set(
@@ -109,13 +113,13 @@ function impurities(name: string, text: string): string[] {
 }
 
 describe('purity', () => {
-  const core = Object.entries(sources).filter(([name]) => !/\.(test|bench|test-d)\.ts$/.test(name))
+  const pure = Object.entries(sources).filter(([name]) => !/\.(test|bench|test-d)\.ts$/.test(name))
 
-  test('the core is found', () => {
-    expect(core.map(([name]) => name)).toContain('./events.ts')
+  test('both are found', () => {
+    expect(pure.map(([name]) => name)).toEqual(expect.arrayContaining(['./events.ts', '../format/versions.ts']))
   })
 
-  test.each(core)('%s is pure', (name, text) => {
+  test.each(pure)('%s is pure', (name, text) => {
     expect(impurities(name, text)).toEqual([])
   })
 })

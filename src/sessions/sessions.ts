@@ -12,10 +12,20 @@ import {
   StorageError,
 } from '../storage/storage.ts'
 import { WriteBehind, type WriteBehindOptions, type WriteBehindStatus } from '../storage/write-behind.ts'
+import type { LogSource } from '../files/bytes.ts'
+import { type ExportOptions, exportBytes } from './export-log.ts'
+import { isOtherVersion, readCurrentLog, readStoredLog, toCurrentGeneration } from './generations.ts'
+import {
+  type ImportedLog,
+  type ImportOptions,
+  type ImportResult,
+  readImport,
+  relationOf,
+  storeImport,
+} from './import-log.ts'
 import { KeyedQueue } from './keyed-queue.ts'
 import type { Lease, Release } from './lease.ts'
 import { LiveSession } from './live-session.ts'
-import { readStoredEvents } from './stored-events.ts'
 
 /** What every session gets, and where they are kept. */
 export type SessionsOptions = SessionOptions & {
@@ -101,9 +111,10 @@ export class Sessions {
    * not the live one of its id), `invalid-boundary`, `open-turn`, in this order.
    * @throws {StorageError} when what is inherited, or the child, cannot be stored.
    */
-  fork(source: SessionId | LiveSession, { id, boundary }: ForkOptions = {}): Promise<LiveSession> {
+  async fork(source: SessionId | LiveSession, { id, boundary }: ForkOptions = {}): Promise<LiveSession> {
     const { storage, newId } = this.#options
     const childId = id ?? SessionId(newId())
+    if (typeof source === 'string') await this.#toCurrent(source)
     return this.#queue.run(childId, async () => {
       if (this.#live.has(childId) || (await storage.get(childId)) !== null) {
         throw new SessionError('session-already-exists', `Session ${childId} exists`, { sessionId: childId })
@@ -148,8 +159,91 @@ export class Sessions {
     const record = await storage.get(id)
     if (record === null)
       throw new SessionError('session-not-found', `There is no session ${id} to fork`, { sessionId: id })
-    const events = await readStoredEvents(storage, record)
-    return Session.fromRestore({ header: record.header, events, ...this.#options, readOnly: true })
+    return Session.fromRestore({ ...(await readCurrentLog(storage, record)), ...this.#options, readOnly: true })
+  }
+
+  /** What is inherited is of the child's version: a stored log of an older one is migrated before it is forked. */
+  async #toCurrent(id: SessionId): Promise<void> {
+    if (this.#live.has(id)) return
+    const record = await this.#options.storage.get(id)
+    if (record === null || !isOtherVersion(record)) return
+    await this.open(id)
+    await this.close(id)
+  }
+
+  /**
+   * A log from a file, as a session of its own: read as a stream, whatever its version, and stored whole or not at all.
+   * An id that another log has is left to it, and a fresh one is given; a stored session whose log is the beginning of
+   * this one gets the rest. It is not opened (SPEC F15).
+   *
+   * @throws {FormatError}, {SessionError} with seq and line in the file; the reason of `signal`.
+   * @throws {StorageError} when it cannot be stored.
+   */
+  async import(source: LogSource, options: ImportOptions = {}): Promise<ImportResult> {
+    const { newId } = this.#options
+    const { header: own, ...log } = await readImport(source, options, this.#options)
+    const header = options.id === undefined ? own : { ...own, id: options.id }
+    const kept = await this.#import({ ...log, header }, options.signal)
+    return kept ?? this.#importAs({ ...log, header: { ...header, id: newId() } })
+  }
+
+  /** Null when the id is another log's, or in use. */
+  #import(log: ImportedLog, signal: AbortSignal | undefined): Promise<ImportResult | null> {
+    const { storage } = this.#options
+    const id = SessionId(log.header.id)
+    return this.#queue.run(id, async () => {
+      const relation = await relationOf(storage, await storage.get(id), log)
+      signal?.throwIfAborted()
+      if (relation === 'same') return importResult(log, 'unchanged')
+      if (relation === 'other' || this.#live.has(id)) return null
+      let release: Release
+      try {
+        release = await this.#lease(id)
+      } catch (error) {
+        if (error instanceof StorageError && error.code === 'in-use') return null
+        throw error
+      }
+      try {
+        const replaces = await storage.claim(id)
+        // Another writer may have been here before the lease was ours.
+        const now = await relationOf(storage, replaces, log)
+        if (now !== relation) return null
+        await this.#store(log, replaces)
+        return importResult(log, relation === 'none' ? 'created' : 'extended')
+      } finally {
+        release()
+      }
+    })
+  }
+
+  async #importAs(log: ImportedLog): Promise<ImportResult> {
+    await this.#store(log, null)
+    return importResult(log, 'created')
+  }
+
+  #store(log: ImportedLog, replaces: SessionRecord | null): Promise<void> {
+    const { storage, newId, now } = this.#options
+    return storeImport(storage, log, { newId, now: now(), ...(replaces === null ? {} : { replaces }) })
+  }
+
+  /**
+   * A session as a file, read from storage as the bytes are asked for; what a live one has not stored yet included.
+   *
+   * @throws {SessionError} `session-not-found`. @throws {FormatError} when an older log cannot be migrated.
+   */
+  async export(id: SessionId, options: ExportOptions = {}): Promise<ReadableStream<Uint8Array>> {
+    const { storage } = this.#options
+    const live = this.#live.get(id)
+    const record = await storage.get(id)
+    const { title } = record ?? {}
+    const how = title === undefined ? options : { title, ...options }
+    if (live !== undefined) {
+      const { session } = live
+      return exportBytes({ header: session.header, events: live.readEvents({ to: session.length }) }, how)
+    }
+    if (record === null)
+      throw new SessionError('session-not-found', `There is no session ${id} to export`, { sessionId: id })
+    return exportBytes(await readStoredLog(storage, record), how)
   }
 
   /**
@@ -210,14 +304,15 @@ export class Sessions {
 
   async #open(id: SessionId, release: Release): Promise<LiveSession> {
     const { storage, newId } = this.#options
-    const record = await storage.claim(id)
-    if (record === null) {
+    const claimed = await storage.claim(id)
+    if (claimed === null) {
       const session = Session.create({ id, ...this.#options })
       const create: NewSession = { header: session.header, logId: LogId(newId()), inherited: [] }
       return this.#toLive(session, release, { logId: create.logId, epoch: 1, nextSeq: SessionSeq(0), create })
     }
-    const events = await readStoredEvents(storage, record)
-    const session = Session.fromRestore({ header: record.header, events, ...this.#options, repair: true })
+    const record = await toCurrentGeneration(claimed, { storage, newId, options: this.#options })
+    const log = await readCurrentLog(storage, record)
+    const session = Session.fromRestore({ ...log, ...this.#options, repair: true })
     return this.#toLive(session, release, record)
   }
 
@@ -259,6 +354,19 @@ function inheritedRanges({ inherited, logId, nextSeq }: SessionRecord, count: nu
   return [...inherited, own]
     .filter(({ from, to }) => from < to && from < count)
     .map(range => ({ ...range, to: SessionSeq(Math.min(range.to, count)) }))
+}
+
+function importResult(log: ImportedLog, outcome: ImportResult['outcome']): ImportResult {
+  const { header, events, version, fileEventCount, repairs, isUnterminated } = log
+  return {
+    id: SessionId(header.id),
+    outcome,
+    version,
+    fileEventCount,
+    eventCount: events.length,
+    repairs,
+    isUnterminated,
+  }
 }
 
 function summaryOf({ header, title, updatedAt, nextSeq }: SessionRecord): SessionSummary {

@@ -6,6 +6,7 @@
  * ```
  */
 import type { StorageCase } from './conformance-kit.ts'
+import { logCases } from './conformance-log.ts'
 import { readCases } from './conformance-read.ts'
 import { sessionCases } from './conformance-sessions.ts'
 import { writeCases } from './conformance-write.ts'
@@ -13,4 +14,4 @@ import { writeCases } from './conformance-write.ts'
 export { ConformanceError, type StorageCase } from './conformance-kit.ts'
 
 /** Every promise of the interface; each case opens at least one new, empty storage. */
-export const storageCases: readonly StorageCase[] = [...writeCases, ...readCases, ...sessionCases]
+export const storageCases: readonly StorageCase[] = [...writeCases, ...readCases, ...sessionCases, ...logCases]

@@ -1,7 +1,7 @@
 /** Session logs in IndexedDB: one record per session, one per group commit. The only importer of idb. */
 import { type DBSchema, type IDBPDatabase, type IDBPTransaction, openDB } from 'idb'
 import type { ErrorFacts } from '../core/errors.ts'
-import { type LogId, type SessionId, type SessionSeq, isSafeNonNegativeInteger } from '../core/ids.ts'
+import { type LogId, SessionId, type SessionSeq, isSafeNonNegativeInteger } from '../core/ids.ts'
 import { errorName, toStorageError } from './platform-error.ts'
 import { type ReadPart, fitSegments, planRead } from './segments.ts'
 import {
@@ -12,8 +12,20 @@ import {
   type SessionRecord,
   type SessionStorage,
   StorageError,
+  type WholeLog,
 } from './storage.ts'
-import { inheritedNotStored, logInUse, notStored, planAppend, retitle, unusedLogs } from './stored-session.ts'
+import {
+  inheritedNotStored,
+  logInUse,
+  notStored,
+  planAppend,
+  planLog,
+  retitle,
+  unusedLogs,
+  withoutPrevious,
+  withPreviousBack,
+  withSegment,
+} from './stored-session.ts'
 
 /** Version of the database this build reads and writes. */
 export const DB_VERSION = 1
@@ -116,6 +128,32 @@ class IndexedDbStorage implements SessionStorage {
     })
   }
 
+  storeLog(log: WholeLog): Promise<SessionRecord> {
+    const id = SessionId(log.session.header.id)
+    return this.#run(`store the log of session ${id}`, { sessionId: id }, 'readwrite', 'strict', async tx => {
+      const stored = await recordOf(tx, id)
+      let record = planLog(stored, log)
+      await checkLogs(tx, id, log.session)
+      const segments = tx.objectStore('segments')
+      for (const { firstSeq, count, text } of log.segments) {
+        record = withSegment(record, { firstSeq, count, text })
+        // One at a time: what waits to be written is in memory twice.
+        await segments.add({ logId: record.logId, firstSeq, count, text })
+      }
+      await tx.objectStore('sessions').put(record)
+      if (stored) await forgetUnused(tx, stored)
+      return record
+    })
+  }
+
+  async forgetPrevious(id: SessionId, epoch: number): Promise<void> {
+    await this.#rewrite(`forget the replaced log of session ${id}`, id, stored => withoutPrevious(id, stored, epoch))
+  }
+
+  restorePrevious(id: SessionId, epoch: number): Promise<SessionRecord> {
+    return this.#rewrite(`restore the log of session ${id}`, id, stored => withPreviousBack(id, stored, epoch))
+  }
+
   read(id: SessionId, from?: SessionSeq, to?: SessionSeq): Promise<readonly Segment[]> {
     return this.#run(`read the events of session ${id}`, { sessionId: id }, 'readonly', 'relaxed', async tx => {
       const record = await recordOf(tx, id)
@@ -136,17 +174,25 @@ class IndexedDbStorage implements SessionStorage {
 
   delete(id: SessionId): Promise<void> {
     return this.#run(`delete session ${id}`, { sessionId: id }, 'readwrite', 'strict', async tx => {
-      const records = await tx.objectStore('sessions').getAll()
-      const gone = records.find(record => record.header.id === id)
+      const gone = await tx.objectStore('sessions').get(id)
       if (!gone) return
-      const unused = unusedLogs(
-        gone,
-        records.filter(record => record !== gone),
-      )
-      await Promise.all([
-        tx.objectStore('sessions').delete(id),
-        ...[...unused].map(logId => tx.objectStore('segments').delete(wholeLog(logId))),
-      ])
+      await tx.objectStore('sessions').delete(id)
+      await forgetUnused(tx, gone)
+    })
+  }
+
+  /** Puts another record in place of a stored one; logs nobody needs any more are deleted with it. */
+  #rewrite(
+    doing: string,
+    id: SessionId,
+    change: (stored: SessionRecord | null) => SessionRecord,
+  ): Promise<SessionRecord> {
+    return this.#run(doing, { sessionId: id }, 'readwrite', 'strict', async tx => {
+      const stored = await recordOf(tx, id)
+      const record = change(stored)
+      await tx.objectStore('sessions').put(record)
+      if (stored) await forgetUnused(tx, stored)
+      return record
     })
   }
 
@@ -329,6 +375,12 @@ async function checkLogs(tx: Tx<'readwrite'>, id: SessionId, create: NewSession)
     const last = await segments.openCursor(IDBKeyRange.bound([range.logId], [range.logId, range.to - 1]), 'prev')
     if (!last || last.value.firstSeq + last.value.count < range.to) throw inheritedNotStored(id, range)
   }
+}
+
+/** Deletes the logs `before` needed and no record needs any more. */
+async function forgetUnused(tx: Tx<'readwrite'>, before: SessionRecord): Promise<void> {
+  const unused = unusedLogs(before, await tx.objectStore('sessions').getAll())
+  await Promise.all([...unused].map(logId => tx.objectStore('segments').delete(wholeLog(logId))))
 }
 
 async function segmentsOf(tx: Tx<'readonly'>, part: ReadPart): Promise<readonly Segment[]> {

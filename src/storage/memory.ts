@@ -1,5 +1,5 @@
 /** Session logs in this realm's memory: for tests, previews, and where the platform offers no storage. */
-import type { LogId, SessionId, SessionSeq } from '../core/ids.ts'
+import { type LogId, SessionId, type SessionSeq } from '../core/ids.ts'
 import { randomId } from './random-id.ts'
 import { fitSegments, planRead } from './segments.ts'
 import {
@@ -9,6 +9,7 @@ import {
   type SessionRecord,
   type SessionStorage,
   StorageError,
+  type WholeLog,
 } from './storage.ts'
 import {
   byLastChange,
@@ -16,8 +17,12 @@ import {
   logInUse,
   notStored,
   planAppend,
+  planLog,
   retitle,
   unusedLogs,
+  withoutPrevious,
+  withPreviousBack,
+  withSegment,
 } from './stored-session.ts'
 
 /** A storage that keeps every promise but the last: it is gone with the page. */
@@ -68,6 +73,41 @@ class MemoryStorage implements SessionStorage {
     this.#records.set(id, kept)
   }
 
+  async storeLog(log: WholeLog): Promise<SessionRecord> {
+    this.#checkOpen()
+    const id = SessionId(log.session.header.id)
+    const stored = this.#records.get(id) ?? null
+    let record = planLog(stored, log)
+    this.#checkLogs(id, log.session)
+    const segments: Segment[] = []
+    for (const { firstSeq, count, text } of log.segments) {
+      record = withSegment(record, { firstSeq, count, text })
+      segments.push({ firstSeq, count, text })
+    }
+    const kept = cloneRecord(record)
+    if (segments.length > 0) this.#logs.set(record.logId, segments)
+    this.#records.set(id, kept)
+    if (stored !== null) this.#forgetUnused(stored)
+    return structuredClone(kept)
+  }
+
+  async forgetPrevious(id: SessionId, epoch: number): Promise<void> {
+    this.#checkOpen()
+    const stored = this.#records.get(id) ?? null
+    const record = withoutPrevious(id, stored, epoch)
+    this.#records.set(id, record)
+    if (stored !== null) this.#forgetUnused(stored)
+  }
+
+  async restorePrevious(id: SessionId, epoch: number): Promise<SessionRecord> {
+    this.#checkOpen()
+    const stored = this.#records.get(id) ?? null
+    const record = withPreviousBack(id, stored, epoch)
+    this.#records.set(id, record)
+    if (stored !== null) this.#forgetUnused(stored)
+    return structuredClone(record)
+  }
+
   async read(id: SessionId, from?: SessionSeq, to?: SessionSeq): Promise<readonly Segment[]> {
     this.#checkOpen()
     const record = this.#records.get(id)
@@ -91,13 +131,18 @@ class MemoryStorage implements SessionStorage {
     const gone = this.#records.get(id)
     if (!gone) return
     this.#records.delete(id)
-    for (const logId of unusedLogs(gone, [...this.#records.values()])) this.#logs.delete(logId)
+    this.#forgetUnused(gone)
   }
 
   async close(): Promise<void> {
     this.#closed = true
     this.#records.clear()
     this.#logs.clear()
+  }
+
+  /** Frees the logs `before` needed and no record needs any more. */
+  #forgetUnused(before: SessionRecord): void {
+    for (const logId of unusedLogs(before, [...this.#records.values()])) this.#logs.delete(logId)
   }
 
   #checkLogs(id: SessionId, create: NewSession): void {

@@ -9,8 +9,12 @@ import type { LogId, SessionId, SessionSeq } from '../core/ids.ts'
 /** Events `from` (inclusive) to `to` (exclusive) of another log, shared instead of copied. */
 export type InheritedRange = { readonly logId: LogId; readonly from: SessionSeq; readonly to: SessionSeq }
 
+/** Where the events of a session are, and what its header says of them. */
+export type Generation = Pick<SessionRecord, 'header' | 'logId' | 'inherited' | 'nextSeq'>
+
 /** The record kept for each session: its header, where its events are, and who may write next. */
 export type SessionRecord = {
+  /** Its version may be an older one: then the events are of that version too, and are migrated when they are read. */
   readonly header: SessionHeader
   /** The log this session's own events are stored under. */
   readonly logId: LogId
@@ -23,6 +27,8 @@ export type SessionRecord = {
   /** Epoch ms of the last stored change. */
   readonly updatedAt: number
   readonly title?: string
+  /** What was stored before the log was replaced, kept until the new one is known to be whole. */
+  readonly previous?: Generation
 }
 
 /** What the creator of a session decides; storage adds `nextSeq`, `epoch` and `updatedAt`. */
@@ -47,6 +53,18 @@ export type AppendBatch = {
   readonly time: number
   /** Creates the session with this batch; then `epoch` is 1 and the segment starts after the inherited ranges. */
   readonly create?: NewSession
+}
+
+/** A whole log, stored at once: that of a new session, or one that takes the place of a stored session's. */
+export type WholeLog = {
+  /** `logId` must be a new one. */
+  readonly session: NewSession
+  /** All own events, in order. Asked for one after the other, so that not all have to be in memory. */
+  readonly segments: Iterable<Segment>
+  /** Epoch ms, stored as `updatedAt` of a new session; one whose log is replaced keeps its own. */
+  readonly time: number
+  /** The stored session whose log is replaced, as `claim` answered. What it had becomes `previous`. */
+  readonly replaces?: Pick<SessionRecord, 'epoch' | 'logId'>
 }
 
 export interface SessionStorage {
@@ -78,6 +96,30 @@ export interface SessionStorage {
    * @throws {StorageError} `quota-exceeded`, `blocked`, `newer-database`, `unavailable` when the platform refuses.
    */
   append(batch: AppendBatch): Promise<void>
+
+  /**
+   * Stores a whole log in one strict transaction, whole or not at all, and answers the record. Nobody sees a part of it.
+   *
+   * @throws {StorageError} `exists` / `not-found` when `replaces` does not fit what is stored, `stale-epoch` when another
+   * writer has claimed the session since, `invalid-batch` for segments that do not follow each other, and as `append` does
+   * when the platform refuses. Whatever `segments` throws is thrown, and nothing is stored.
+   */
+  storeLog(log: WholeLog): Promise<SessionRecord>
+
+  /**
+   * Forgets the log that was replaced, unless another session inherits from it. A session without one is not an error.
+   *
+   * @throws {StorageError} `not-found`, `stale-epoch`.
+   */
+  forgetPrevious(id: SessionId, epoch: number): Promise<void>
+
+  /**
+   * Brings the log that was replaced back, and forgets the one that took its place. Answers the record; a session without
+   * a replaced log is left as it is.
+   *
+   * @throws {StorageError} `not-found`, `stale-epoch`.
+   */
+  restorePrevious(id: SessionId, epoch: number): Promise<SessionRecord>
 
   /**
    * Segments that hold the events `from` (inclusive) to `to` (exclusive, default: all), inherited ones included, in

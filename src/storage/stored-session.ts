@@ -3,8 +3,16 @@
  * inside its own transaction.
  */
 import { type ErrorFacts } from '../core/errors.ts'
-import { type LogId, SessionSeq, type SessionId, isSafeNonNegativeInteger } from '../core/ids.ts'
-import { type AppendBatch, type InheritedRange, type NewSession, type SessionRecord, StorageError } from './storage.ts'
+import { type LogId, SessionSeq, SessionId, isSafeNonNegativeInteger } from '../core/ids.ts'
+import {
+  type AppendBatch,
+  type InheritedRange,
+  type NewSession,
+  type Segment,
+  type SessionRecord,
+  StorageError,
+  type WholeLog,
+} from './storage.ts'
 
 /**
  * Works out the record a batch leaves behind, or refuses the batch. Changes nothing.
@@ -22,21 +30,7 @@ export function planAppend(stored: SessionRecord | null, batch: AppendBatch): Se
   }
   if (!stored) throw notStored(id)
   // The epoch is compared first: a writer that was overtaken has a wrong seq as well, and must learn why.
-  if (epoch !== stored.epoch) {
-    const facts = { sessionId: id, expected: stored.epoch, actual: epoch }
-    throw new StorageError(
-      'stale-epoch',
-      `Session ${id} has epoch ${stored.epoch}; the batch came with ${epoch}`,
-      facts,
-    )
-  }
-  if (logId !== stored.logId) {
-    throw new StorageError('stale-epoch', `Session ${id} was created anew since this writer opened it`, {
-      sessionId: id,
-      expected: stored.logId,
-      actual: logId,
-    })
-  }
+  checkWriter(stored, epoch, logId)
   if (segment.firstSeq !== stored.nextSeq) {
     const facts = { sessionId: id, seq: segment.firstSeq, expected: stored.nextSeq, actual: segment.firstSeq }
     const message = `Session ${id} goes on at seq ${stored.nextSeq}; the batch starts at ${segment.firstSeq}`
@@ -45,13 +39,66 @@ export function planAppend(stored: SessionRecord | null, batch: AppendBatch): Se
   return { ...stored, nextSeq, updatedAt: time }
 }
 
+/**
+ * Works out the record a whole log leaves behind, or refuses it; `nextSeq` is not known before its segments are. Changes
+ * nothing.
+ *
+ * @throws {StorageError} `invalid-batch`, `exists`, `not-found`, `stale-epoch`.
+ */
+export function planLog(stored: SessionRecord | null, { session, time, replaces }: WholeLog): SessionRecord {
+  const id = SessionId(session.header.id)
+  const nextSeq = endOfInherited(session.inherited)
+  checkCreate(id, 1, nextSeq, session)
+  if (!Number.isFinite(time)) refuse(id, `time must be finite, not ${time}`)
+  if (replaces === undefined) {
+    if (stored) throw new StorageError('exists', `Session ${id} is to be created but is stored`, { sessionId: id })
+    return newRecord(session, { nextSeq, epoch: 1, updatedAt: time })
+  }
+  if (!stored) throw notStored(id)
+  checkWriter(stored, replaces.epoch, replaces.logId)
+  const { header, logId, inherited } = session
+  const previous = { header: stored.header, logId: stored.logId, inherited: stored.inherited, nextSeq: stored.nextSeq }
+  return { ...stored, header, logId, inherited, nextSeq, previous: stored.previous ?? previous }
+}
+
+/** The record with one more segment. @throws {StorageError} `invalid-batch` unless it is the next one. */
+export function withSegment(record: SessionRecord, { firstSeq, count, text }: Segment): SessionRecord {
+  const id = SessionId(record.header.id)
+  if (firstSeq !== record.nextSeq) refuse(id, `a segment starts at ${firstSeq} where ${record.nextSeq} should be`)
+  if (!isPosition(count) || count === 0) refuse(id, `count must be an integer from 1, not ${count}`)
+  if (typeof text !== 'string') refuse(id, 'the text of a segment is not a string')
+  return { ...record, nextSeq: SessionSeq(firstSeq + count) }
+}
+
+/**
+ * The record without what its log replaced.
+ *
+ * @throws {StorageError} `not-found`, `stale-epoch`.
+ */
+export function withoutPrevious(id: SessionId, stored: SessionRecord | null, epoch: number): SessionRecord {
+  if (!stored) throw notStored(id)
+  checkWriter(stored, epoch, stored.logId)
+  const { previous: _previous, ...rest } = stored
+  return rest
+}
+
+/**
+ * The record with what its log replaced back in its place.
+ *
+ * @throws {StorageError} `not-found`, `stale-epoch`.
+ */
+export function withPreviousBack(id: SessionId, stored: SessionRecord | null, epoch: number): SessionRecord {
+  const rest = withoutPrevious(id, stored, epoch)
+  return { ...rest, ...stored?.previous }
+}
+
 /** The record with another title, or none for `null`. */
 export function retitle(record: SessionRecord, title: string | null): SessionRecord {
   const { title: _old, ...rest } = record
   return title === null ? rest : { ...rest, title }
 }
 
-/** Logs nobody needs once `gone` is deleted and `remaining` are the other sessions. */
+/** Logs nobody needs once `gone` is deleted, or rewritten to one of `remaining`, which are the sessions there are then. */
 export function unusedLogs(gone: SessionRecord, remaining: readonly SessionRecord[]): ReadonlySet<LogId> {
   const unused = new Set(logsOf(gone))
   for (const record of remaining) for (const logId of logsOf(record)) unused.delete(logId)
@@ -86,8 +133,25 @@ export function inheritedNotStored(id: SessionId, range: InheritedRange): Storag
   return new StorageError('not-found', message, { sessionId: id, seq: range.to - 1 })
 }
 
-function logsOf(record: SessionRecord): readonly LogId[] {
-  return [record.logId, ...record.inherited.map(range => range.logId)]
+function logsOf({ logId, inherited, previous }: SessionRecord): readonly LogId[] {
+  const ranges = [...inherited, ...(previous?.inherited ?? [])]
+  return [logId, ...(previous === undefined ? [] : [previous.logId]), ...ranges.map(range => range.logId)]
+}
+
+/** @throws {StorageError} `stale-epoch` unless the writer is the one who claimed the session last. */
+function checkWriter(stored: SessionRecord, epoch: number, logId: LogId): void {
+  const { id } = stored.header
+  if (epoch !== stored.epoch) {
+    const facts = { sessionId: id, expected: stored.epoch, actual: epoch }
+    throw new StorageError('stale-epoch', `Session ${id} has epoch ${stored.epoch}; the writer has ${epoch}`, facts)
+  }
+  if (logId !== stored.logId) {
+    throw new StorageError('stale-epoch', `Session ${id} was created anew since this writer opened it`, {
+      sessionId: id,
+      expected: stored.logId,
+      actual: logId,
+    })
+  }
 }
 
 function newRecord(create: NewSession, facts: Pick<SessionRecord, 'nextSeq' | 'epoch' | 'updatedAt'>): SessionRecord {

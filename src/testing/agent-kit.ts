@@ -44,6 +44,9 @@ export function observedStorage(inner: SessionStorage = memoryStorage()): Observ
       await observed.beforeAppend(batch)
       await inner.append(batch)
     },
+    storeLog: log => inner.storeLog(log),
+    forgetPrevious: (id, epoch) => inner.forgetPrevious(id, epoch),
+    restorePrevious: (id, epoch) => inner.restorePrevious(id, epoch),
     read: (id, from, to) => inner.read(id, from, to),
     rename: (id, title) => inner.rename(id, title),
     delete: id => inner.delete(id),

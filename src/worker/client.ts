@@ -1,14 +1,16 @@
 /** The page's side: connects to a worker and drives it (SPEC B3–B6). */
-import { proxy } from 'comlink'
+import { proxy, transfer } from 'comlink'
 import type { ToolContext, ToolOutput } from '../agent/tool.ts'
 import type { PalimpsestError } from '../core/errors.ts'
 import { jsonText, type JsonValue, snapshotJson } from '../core/json.ts'
+import type { ReadProgress } from '../files/read-log.ts'
+import type { ImportResult } from '../sessions/import-log.ts'
 import type { SessionSummary } from '../sessions/sessions.ts'
 import { Listeners } from '../views/listeners.ts'
 import { ClientSession } from './client-session.ts'
 import { reply, WorkerError } from './errors.ts'
 import { Link, type WorkerLike } from './link.ts'
-import type { Attachment, FeedItem, PageToolCall, PageToolRunner } from './protocol.ts'
+import type { Attachment, ExportHow, FeedItem, ImportHow, PageToolCall, PageToolRunner } from './protocol.ts'
 
 /** A tool whose body needs the page. Arguments are checked against `inputSchema` before it runs. */
 export type PageTool = {
@@ -122,6 +124,16 @@ async function runPageTool(tools: readonly PageTool[], call: PageToolCall, port:
   }
 }
 
+/** A file of the user, a stream of bytes, bytes or text. */
+export type ImportSource = Blob | ReadableStream<Uint8Array> | Uint8Array | string
+
+export type ClientImportOptions = ImportHow & {
+  /** Gives up; nothing is stored. */
+  readonly signal?: AbortSignal
+  /** Told while the file is read. */
+  readonly onProgress?: (progress: ReadProgress) => void
+}
+
 export class ClientSessions {
   readonly #link: Link
   readonly #ready: Promise<void>
@@ -170,6 +182,53 @@ export class ClientSessions {
    */
   subscribe(listener: () => void): () => void {
     return this.#listeners.add(listener)
+  }
+
+  /**
+   * A log from a file of any version, plain, gzip or zstd, as a session of its own: stored whole or not at all, in the
+   * worker, and not opened. The answer says which id it has.
+   *
+   * @throws {FormatError}, {SessionError} with line and seq in the file; {StorageError} when it cannot be stored;
+   * the reason of `signal`.
+   */
+  async import(
+    source: ImportSource,
+    { id, mode, signal, onProgress }: ClientImportOptions = {},
+  ): Promise<ImportResult> {
+    const how: ImportHow = { ...(id === undefined ? {} : { id }), ...(mode === undefined ? {} : { mode }) }
+    const { port1, port2 } = new MessageChannel()
+    const cancel = () => port1.postMessage(null)
+    port1.onmessage = ({ data }: MessageEvent<ReadProgress>) => onProgress?.(data)
+    signal?.addEventListener('abort', cancel)
+    if (signal?.aborted === true) cancel()
+    try {
+      const isStream = source instanceof ReadableStream
+      const file = isStream
+        ? transfer(source, [source])
+        : source instanceof Blob
+          ? source
+          : new Blob([source as BlobPart])
+      const result = await this.#link.call(commands => commands.importSession(file, how, transfer(port2, [port2])), {
+        isLong: true,
+      })
+      this.#listeners.tell()
+      return result
+    } catch (error) {
+      if (error instanceof WorkerError && error.code === 'cancelled') signal?.throwIfAborted()
+      throw error
+    } finally {
+      signal?.removeEventListener('abort', cancel)
+      port1.close()
+    }
+  }
+
+  /**
+   * A session as a file: its log as JSON lines, or a transcript to read.
+   *
+   * @throws {SessionError} `session-not-found`.
+   */
+  export(id: string, how: ExportHow = {}): Promise<Blob> {
+    return this.#link.call(commands => commands.exportSession(id, how), { isLong: true })
   }
 
   /** Names a session; null takes the name away. */

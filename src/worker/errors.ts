@@ -1,6 +1,7 @@
 /** Errors across the worker boundary: class, code and facts survive (SPEC B1, B2). */
 import { AgentError } from '../agent/errors.ts'
 import { type ErrorFacts, PalimpsestError, SessionError } from '../core/errors.ts'
+import { FormatError } from '../format/errors.ts'
 import { StorageError } from '../storage/storage.ts'
 import type { Reply, WireError } from './protocol.ts'
 
@@ -15,8 +16,10 @@ export type WorkerErrorCode =
   | 'unresponsive'
   /** The connection or the session was closed. */
   | 'closed'
-  /** An argument cannot be sent to a worker. */
+  /** An argument cannot be sent to a worker, or it has no use for it. */
   | 'argument'
+  /** The caller gave up; nothing was changed. */
+  | 'cancelled'
   /** Something unexpected failed in the worker; the message is its own. */
   | 'internal'
 
@@ -25,7 +28,7 @@ export class WorkerError extends PalimpsestError<WorkerErrorCode> {
   override readonly name = 'WorkerError'
 }
 
-const classes = { SessionError, StorageError, AgentError, WorkerError } as Readonly<
+const classes = { SessionError, FormatError, StorageError, AgentError, WorkerError } as Readonly<
   Record<string, new (code: never, message: string, facts: ErrorFacts, options?: ErrorOptions) => PalimpsestError>
 >
 

@@ -9,7 +9,9 @@ import type { Invariant } from '../core/invariant.ts'
 import { sessionInvariant } from '../core/invariants/session-invariant.ts'
 import { jsonText } from '../core/json.ts'
 import type { SessionOptions } from '../core/session-options.ts'
+import type { Redactor } from '../format/redact.ts'
 import { KeyedQueue } from '../sessions/keyed-queue.ts'
+import type { ImportResult } from '../sessions/import-log.ts'
 import { type Lease, platformLease } from '../sessions/lease.ts'
 import { Sessions } from '../sessions/sessions.ts'
 import { indexedDbStorage } from '../storage/indexeddb.ts'
@@ -17,7 +19,16 @@ import type { SessionStorage } from '../storage/storage.ts'
 import { encodeError, reply, WorkerError } from './errors.ts'
 import { OpenSession, type Watcher } from './open-session.ts'
 import { pageTool } from './page-tools.ts'
-import type { Attachment, ConnectMessage, FeedMessage, HostCommands, PageMessage, PageToolRunner } from './protocol.ts'
+import type {
+  Attachment,
+  ConnectMessage,
+  ExportHow,
+  FeedMessage,
+  HostCommands,
+  ImportHow,
+  PageMessage,
+  PageToolRunner,
+} from './protocol.ts'
 import { randomId } from '../storage/random-id.ts'
 import { usageFold } from '../views/usage.ts'
 
@@ -47,6 +58,8 @@ export type ServeOptions<Config = unknown> = SessionExtensions & {
   readonly now?: () => number
   /** A fresh unique id on each call. */
   readonly newId?: () => string
+  /** Sees every text of an export that a page wants redacted, and answers what is written instead. */
+  readonly redact?: Redactor
   /** Told about failures that belong to no caller. Default: rethrown as an uncaught error of the worker. */
   readonly onError?: (error: unknown) => void
 }
@@ -158,6 +171,8 @@ class Host {
       closeSession: id => reply(() => this.#leave(id, page)),
       renameSession: (id, title) => reply(() => done(this.#sessions.rename(SessionId(id), title))),
       deleteSession: id => reply(() => this.#delete(id)),
+      importSession: (source, how, port) => reply(() => this.#import(source, how, port)),
+      exportSession: (id, how) => reply(() => this.#export(id, how)),
       append: (id, type, data, intent) => reply(() => this.#append(id, type, data, intent)),
       readEvents: (id, from, to) => reply(() => this.#readEvents(id, from, to)),
       deriveMessages: id => reply(() => jsonText(this.#session(id).live.session.deriveMessages())),
@@ -231,6 +246,41 @@ class Host {
     return `[${texts.join(',')}]`
   }
 
+  async #import(
+    source: Blob | ReadableStream<Uint8Array>,
+    { id, mode = 'strict' }: ImportHow,
+    port: MessagePort,
+  ): Promise<ImportResult> {
+    const cancel = new AbortController()
+    port.onmessage = () => cancel.abort()
+    try {
+      return await this.#sessions.import(source, {
+        mode,
+        signal: cancel.signal,
+        onProgress: progress => port.postMessage(progress),
+        ...(id === undefined ? {} : { id: SessionId(id) }),
+      })
+    } catch (error) {
+      if (!cancel.signal.aborted) throw error
+      throw new WorkerError('cancelled', 'The import was cancelled; nothing was stored', {}, { cause: error })
+    } finally {
+      port.close()
+    }
+  }
+
+  async #export(id: string, { redact = false, ...how }: ExportHow): Promise<Blob> {
+    const { redact: redactor } = this.#options
+    if (redact && redactor === undefined) {
+      throw new WorkerError('argument', 'This worker has nothing to redact with: give serve() a redact')
+    }
+    const bytes = await this.#sessions.export(SessionId(id), {
+      ...how,
+      ...(redact && redactor !== undefined ? { redact: redactor } : {}),
+    })
+    const type = how.compress === 'gzip' ? 'application/gzip' : MEDIA_TYPES[how.as ?? 'jsonl']
+    return new Response(bytes, { headers: { 'content-type': type } }).blob()
+  }
+
   /** One page leaves a session; the last one closes it. A session that cannot be stored stays open, and so it says. */
   #leave(id: string, page: Page): Promise<null> {
     return this.#queue.run(id, async () => {
@@ -285,6 +335,8 @@ class Host {
 
 /** A connected page: watches sessions, and may have tools. */
 type Page = Watcher & { tools: readonly Tool[]; readonly gone: AbortController }
+
+const MEDIA_TYPES = { jsonl: 'application/jsonl', markdown: 'text/markdown;charset=utf-8' }
 
 /** Most text of one answer, UTF-16 units: an engine's strings end somewhere. */
 const MAX_ANSWER = 8_000_000

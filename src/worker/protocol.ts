@@ -5,6 +5,8 @@
 import type { InboxTarget } from '../core/inbox.ts'
 import type { ToolDescription } from '../core/events.ts'
 import type { SurfaceChange } from '../core/fold.ts'
+import type { ExportOptions } from '../sessions/export-log.ts'
+import type { ImportOptions, ImportResult } from '../sessions/import-log.ts'
 import type { SessionSummary } from '../sessions/sessions.ts'
 import type { SessionStatus } from '../views/source.ts'
 
@@ -62,6 +64,13 @@ export type HostCommands = {
   closeSession(id: string): Promise<Reply<null>>
   renameSession(id: string, title: string | null): Promise<Reply<null>>
   deleteSession(id: string): Promise<Reply<null>>
+  /** Over `port` the worker tells its progress; any message of the page cancels it. */
+  importSession(
+    source: Blob | ReadableStream<Uint8Array>,
+    how: ImportHow,
+    port: MessagePort,
+  ): Promise<Reply<ImportResult>>
+  exportSession(id: string, how: ExportHow): Promise<Reply<Blob>>
   /** Payload and intent as JSON text; answers the seq of the event. */
   append(id: string, type: string, data: string, intent: string | null): Promise<Reply<number>>
   /** Events from `from` on, up to `to` (exclusive) but no more than fit one answer, as the text of a JSON array. */
@@ -81,6 +90,12 @@ export type HostCommands = {
   registerTools(tools: readonly ToolDescription[], run: PageToolRunner): Promise<Reply<null>>
   close(): Promise<Reply<null>>
 }
+
+/** How a page wants a file read. */
+export type ImportHow = Pick<ImportOptions, 'mode'> & { readonly id?: string }
+
+/** How a page wants a session written; a function cannot come along, so `redact` asks for the worker's own. */
+export type ExportHow = Pick<ExportOptions, 'as' | 'compress' | 'title'> & { readonly redact?: boolean }
 
 /**
  * Runs a tool on the page; input and output are JSON texts. Over `port` the page hears of an abort, by any message, and

@@ -5,7 +5,8 @@ import { type TurnsState, turnsFold } from '../turns.ts'
 import { expected } from './payload.ts'
 import { openStepProblem, openTurnProblem } from './place.ts'
 
-export const sessionInvariant: Invariant = {
+/** How turns and steps follow each other; which calls wait for an answer is left out. */
+export const turnInvariant: Invariant = {
   key: 'session',
   problem({ event }, log) {
     const turns = log.fold(turnsFold)
@@ -29,14 +30,23 @@ export const sessionInvariant: Invariant = {
         return openStepProblem(turns, event.data)
       case 'tool/result':
         // A rewrite names the step of the result it rewrites, which may be long over.
-        if (event.surfaceOp !== 'append') return openTurnProblem(turns, openTurn)
-        return openStepProblem(turns, event.data) ?? answerProblem(turns, event.data)
+        return event.surfaceOp === 'append' ? openStepProblem(turns, event.data) : openTurnProblem(turns, openTurn)
       case 'request/header':
       case 'request/context':
         return openTurnProblem(turns, openTurn)
       default:
         return null
     }
+  },
+}
+
+export const sessionInvariant: Invariant = {
+  key: 'session',
+  problem(committed, log) {
+    const { event } = committed
+    const problem = turnInvariant.problem(committed, log)
+    if (problem !== null || event.type !== 'tool/result' || event.surfaceOp !== 'append') return problem
+    return answerProblem(log.fold(turnsFold), event.data)
   },
 }
 

@@ -1,0 +1,61 @@
+/** What can be wrong with a log of the format's text, before a session is made of it. */
+import { type ErrorFacts, PalimpsestError } from '../core/errors.ts'
+import type { StoredEvent } from './stored.ts'
+
+export type FormatErrorCode =
+  /** The log was written by a newer build; `actual` is its version. Nothing was changed (SPEC F3). */
+  | 'newer-version'
+  /** No migration leads from this version to the current one. */
+  | 'no-route'
+  /** The header's version is not a number. */
+  | 'malformed-version'
+  /** The first line is not the header of a session. */
+  | 'foreign-header'
+  /** The header of a session is malformed; `path` says where. */
+  | 'header'
+  /** Damage inside what was committed: a later row proves it. `line` and `seq` say where (SPEC F8). */
+  | 'corrupt'
+  /** The compressed file is damaged, or of a kind that cannot be read. */
+  | 'compression'
+  /** An event has more or other members in its envelope than its version has. */
+  | 'envelope'
+  /** The version does not have this event type, and it cannot be carried over (SPEC F5). */
+  | 'unknown-type'
+  /** The event type existed once and was withdrawn. */
+  | 'withdrawn-type'
+  /** A payload has more or other members than its type has; `path` says where (SPEC F5). */
+  | 'payload'
+  /** Chunks and the message made of them do not fit together. */
+  | 'stream'
+  /** A seq inside an event does not name an event that is carried over. */
+  | 'reference'
+  /** `surfaceOp` is not an operation of this version. */
+  | 'surface-op'
+  /** The event stands where the newer version cannot have it: before the first step, inside an open turn. */
+  | 'order'
+  /** A message's id is missing, taken, or not the one it must be. */
+  | 'message-id'
+  /** A tool result says of itself that it failed and that it did not. */
+  | 'tool-result'
+  /** Header, marker and known length of what is inherited do not agree. */
+  | 'inherited-cut'
+  /** A record of delivery names another session. */
+  | 'delivery'
+  /** A rule between events is broken (SPEC F9). */
+  | 'relation'
+
+/** A log cannot be read as it is. Nothing was changed: not the file, and nothing that is stored. */
+export class FormatError extends PalimpsestError<FormatErrorCode> {
+  override readonly name = 'FormatError'
+}
+
+/** The refusal of one event of a log: what is wrong with it, and where. */
+export function formatRefusal(
+  code: FormatErrorCode,
+  { type, seq }: Pick<StoredEvent, 'type' | 'seq'>,
+  what: string,
+  facts: Omit<ErrorFacts, 'seq' | 'eventType'> = {},
+  options?: ErrorOptions,
+): FormatError {
+  return new FormatError(code, `${type} at seq ${seq} ${what}`, { ...facts, seq, eventType: type }, options)
+}

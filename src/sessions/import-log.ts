@@ -1,0 +1,120 @@
+/** A log from a file becomes a stored session, whole or not at all (SPEC F15). */
+import type { SessionEvent, SessionHeader } from '../core/events.ts'
+import { LogId, SessionId } from '../core/ids.ts'
+import { equalJson } from '../core/json.ts'
+import { repairLog } from '../core/repair.ts'
+import { Session } from '../core/session.ts'
+import type { SessionOptions } from '../core/session-options.ts'
+import type { LogSource } from '../files/bytes.ts'
+import type { ReadProgress } from '../files/read-log.ts'
+import type { Repair } from '../format/migration.ts'
+import { type SessionRecord, type SessionStorage } from '../storage/storage.ts'
+import { type CurrentLog, readCurrentLog, segmentsOf } from './generations.ts'
+
+export type ImportOptions = {
+  /** Id of the session; that of the log unless said otherwise. */
+  readonly id?: SessionId
+  /** Default `strict`; `recoverable` opens more, by repairs that it lists (SPEC F10). */
+  readonly mode?: 'strict' | 'recoverable'
+  /** Gives up; nothing is stored. */
+  readonly signal?: AbortSignal
+  /** Told after each piece of the file. */
+  readonly onProgress?: (progress: ReadProgress) => void
+}
+
+export type ImportResult = {
+  /** The session it became: a new id when another log has the one asked for. */
+  readonly id: SessionId
+  /** `extended`: the stored log was the beginning of this one. `unchanged`: it was the same. */
+  readonly outcome: 'created' | 'extended' | 'unchanged'
+  /** Format version of the file. */
+  readonly version: number
+  /** Events of the file, and of the session. */
+  readonly fileEventCount: number
+  readonly eventCount: number
+  /** What was done to make it open. */
+  readonly repairs: readonly Repair[]
+  /** The last line of the file had no newline; it was whole, and was taken. */
+  readonly isUnterminated: boolean
+}
+
+/** A log that was read and may be stored as it is. */
+export type ImportedLog = CurrentLog & Pick<ImportResult, 'version' | 'fileEventCount' | 'repairs' | 'isUnterminated'>
+
+/**
+ * Reads a file and puts what it holds through admission.
+ *
+ * @throws {FormatError}, {SessionError} with seq and line in the file; the reason of `signal`.
+ */
+export async function readImport(
+  source: LogSource,
+  { mode = 'strict', signal, onProgress }: ImportOptions,
+  options: SessionOptions,
+): Promise<ImportedLog> {
+  const { locateError, newLogReader, readLog } = await import('../files/read-log.ts')
+  const reader = newLogReader({ mode })
+  const log = await readLog(source, { mode, signal, onProgress }, reader)
+  const { header, events, version, repairs, isUnterminated, eventCount: fileEventCount, inheritedEventCount } = log
+  const known = inheritedEventCount === undefined ? {} : { inheritedEventCount }
+  try {
+    Session.fromRestore({ ...options, header, events, ...known, readOnly: true })
+  } catch (error) {
+    throw locateError(error, reader)
+  }
+  return { header, events, ...known, version, fileEventCount, repairs, isUnterminated }
+}
+
+/** What a stored log is to an imported one; the `same` too when all it has more is what opening adds by itself. */
+export type Relation = 'none' | 'same' | 'beginning' | 'other'
+
+/** Compares what is stored under an id with what is to be. An unreadable log is another one. */
+export async function relationOf(
+  storage: SessionStorage,
+  record: SessionRecord | null,
+  { header, events }: CurrentLog,
+): Promise<Relation> {
+  if (record === null) return 'none'
+  let stored: CurrentLog
+  try {
+    stored = await readCurrentLog(storage, record)
+  } catch {
+    return 'other'
+  }
+  if (!equalJson(lineage(stored.header), lineage(header))) return 'other'
+  const common = Math.min(stored.events.length, events.length)
+  if (!equalJson(stored.events.slice(0, common), events.slice(0, common))) return 'other'
+  if (stored.events.length < events.length) return 'beginning'
+  return equalJson(stored.events.slice(common), addedByOpening(stored, events)) ? 'same' : 'other'
+}
+
+/** What opening a log adds to it without anybody having said anything: as much of it as `stored` has. */
+function addedByOpening(stored: CurrentLog, events: readonly SessionEvent[]): readonly SessionEvent[] {
+  const last = stored.events.at(-1)
+  const isMarked = last?.type === 'session/end-seed' && last.data.inherited !== true
+  const added = stored.events.length - events.length
+  return added === 0 ? [] : [...repairLog(events), ...(isMarked ? [last] : [])]
+}
+
+/** What must be the same for two logs to be one. */
+const lineage = ({ id, createdAt, isSeeded, parentSession, cwd }: SessionHeader) => [
+  id,
+  createdAt,
+  isSeeded,
+  parentSession ?? null,
+  cwd ?? null,
+]
+
+/** Stores a log under the id of its header: as a new session, or in place of its beginning. */
+export async function storeImport(
+  storage: SessionStorage,
+  { header, events }: CurrentLog,
+  { newId, now, replaces }: { readonly newId: () => string; readonly now: number; readonly replaces?: SessionRecord },
+): Promise<void> {
+  const stored = await storage.storeLog({
+    session: { header, logId: LogId(newId()), inherited: [] },
+    segments: segmentsOf(events),
+    time: now,
+    ...(replaces === undefined ? {} : { replaces }),
+  })
+  if (replaces !== undefined) await storage.forgetPrevious(SessionId(header.id), stored.epoch)
+}
