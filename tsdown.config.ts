@@ -33,6 +33,7 @@ export default defineConfig([
     entry: {
       index: 'src/index.ts',
       core: 'src/core.ts',
+      format: 'src/format.ts',
       worker: 'src/worker.ts',
       'ai-sdk': 'src/ai-sdk.ts',
       views: 'src/views.ts',

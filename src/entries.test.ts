@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 
-it.each(['index', 'core', 'worker', 'ai-sdk', 'views', 'plugins', 'react', 'testing', 'cli'])(
+it.each(['index', 'core', 'format', 'worker', 'ai-sdk', 'views', 'plugins', 'react', 'testing', 'cli'])(
   '[B5] importing the %s entry on a server does nothing',
   async name => {
     const before = Object.getOwnPropertyNames(globalThis).sort()

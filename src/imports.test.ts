@@ -36,8 +36,17 @@ const packageFree = ['core', 'format']
 
 type Import = { readonly specifier: string; readonly typeOnly: boolean; readonly isDynamic?: true }
 
+/** What files import, by their text: each is parsed once. */
+const known = new Map<string, readonly Import[]>()
+
 /** Everything a file imports: `import`, `export … from`, `import()` and `import('…')` types. */
-function importsOf(file: string, text: string): Import[] {
+function importsOf(file: string, text: string): readonly Import[] {
+  const imports = known.get(text) ?? readImports(file, text)
+  known.set(text, imports)
+  return imports
+}
+
+function readImports(file: string, text: string): readonly Import[] {
   const found: Import[] = []
   const visit = (node: ts.Node): void => {
     if (ts.isImportDeclaration(node) && ts.isStringLiteral(node.moduleSpecifier)) {
@@ -160,7 +169,8 @@ function readSources(folder: string): Map<string, string> {
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { exports: Record<string, unknown> }
 const publicNames = Object.keys(manifest.exports).map(name => posix.join('palimpsest', name))
 
-describe('import table', () => {
+// Every source is parsed, which takes a busy machine a while.
+describe('import table', { timeout: 30_000 }, () => {
   test('the sources keep to it', () => {
     const sources = readSources('src')
     expect([...sources.keys()]).toContain('src/core/events.ts')

@@ -57,44 +57,50 @@ async function* rest(first: Uint8Array, iterator: AsyncIterator<Uint8Array>): As
 async function* gunzip(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const { readable, writable } = new DecompressionStream('gzip')
   const writer = writable.getWriter()
-  // A failure of either side shows where it is read; what the source threw is not called damage.
-  let broken: { readonly error: unknown } | null = null
-  const feed = async () => {
+  const reader = readable.getReader()
+  /** What the source itself threw: that is no damage, whatever it is. */
+  let sourceFailure: { readonly error: unknown } | null = null
+  const watched = async function* () {
     try {
-      for await (const chunk of chunks) await writer.write(chunk as Uint8Array<ArrayBuffer>)
+      yield* chunks
     } catch (error) {
-      broken ??= { error }
-      await writer.abort(error).catch(() => undefined)
-      return
+      sourceFailure = { error }
+      throw error
     }
+  }
+  const feed = async () => {
+    for await (const chunk of watched()) await writer.write(chunk as Uint8Array<ArrayBuffer>)
     await writer.close()
   }
-  const feeding = feed().catch((error: unknown) => {
-    broken ??= { error }
-  })
-  const reader = readable.getReader()
+  // Not every platform tells a reader that waits that the writing end failed.
+  const failure = feed().then(() => new Promise<never>(() => {}))
   let isDone = false
   try {
     for (;;) {
-      const { done, value } = await reader.read().catch((error: unknown) => {
-        throw gzipError(broken?.error ?? error)
-      })
+      const { done, value } = await Promise.race([reader.read(), failure])
       isDone = done
       if (done) return
       yield value
     }
+  } catch (error) {
+    throw gzipError(error, sourceFailure)
   } finally {
-    if (!isDone) await reader.cancel().catch(() => undefined)
-    await feeding
+    // Nobody waits for either end: on some platforms they never say that they stopped.
+    const ends = isDone ? [failure] : [failure, reader.cancel(), writer.abort()]
+    for (const end of ends) end.catch(() => undefined)
   }
 }
 
-/** How platforms say that the bytes are no gzip: browsers by a TypeError, Node by codes of its own. Others are passed on. */
+/** How platforms say that the bytes are no gzip: browsers by a TypeError, Node by codes of its own. */
 const isDamage = (error: unknown): boolean =>
   error instanceof TypeError || (error instanceof Error && 'code' in error && String(error.code).startsWith('Z_'))
 
-const gzipError = (error: unknown): unknown =>
-  isDamage(error) ? new FormatError('compression', 'The gzip file is damaged or cut off', {}, { cause: error }) : error
+function gzipError(error: unknown, source: { readonly error: unknown } | null): unknown {
+  if (source !== null) return source.error
+  return isDamage(error)
+    ? new FormatError('compression', 'The gzip file is damaged or cut off', {}, { cause: error })
+    : error
+}
 
 async function* unzstd(chunks: AsyncIterable<Uint8Array>, cutter: FrameCutter): AsyncGenerator<Uint8Array> {
   const [{ Decompress }, { default: xxhash }] = await Promise.all([import('fzstd'), import('xxhashjs')])

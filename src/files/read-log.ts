@@ -47,7 +47,7 @@ export async function readLog(
 ): Promise<ReadLog> {
   const { signal, onProgress } = options
   signal?.throwIfAborted()
-  const { chunks, size } = bytesOf(source)
+  const { chunks, size } = bytesOf(source, signal)
   let bytes = 0
   const counted = async function* () {
     for await (const chunk of chunks) {

@@ -1,0 +1,313 @@
+/** Files as bytes: lines, compression, damage, progress. */
+import { gzipSync } from 'node:zlib'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { wellFormedText } from '../core/well-formed.ts'
+import { bytesOf } from './bytes.ts'
+import { decompress } from './decompress.ts'
+import { LineCutter } from './lines.ts'
+import { newLogReader, readLog, type ReadProgress, sha256Hex } from './read-log.ts'
+import { FrameCutter, isZstd } from './zstd-frames.ts'
+
+const encoder = new TextEncoder()
+const HEADER = '{"type":"session","version":3,"id":"s","createdAt":1,"isSeeded":false,"delegationDepth":0}'
+const todo = (seq: number, text = 'x') =>
+  JSON.stringify({ type: 'todo/write', seq, time: seq, data: { todos: [text] } })
+const file = (count: number, text?: string): string =>
+  `${[HEADER, ...Array.from({ length: count }, (_, seq) => todo(seq, text))].join('\n')}\n`
+
+/** The bytes in pieces of these sizes, the last one over and over. */
+async function* cut(bytes: Uint8Array, ...sizes: readonly number[]): AsyncGenerator<Uint8Array> {
+  await Promise.resolve()
+  let at = 0
+  for (let index = 0; at < bytes.length; index += 1) {
+    const size = Math.max(1, sizes[Math.min(index, sizes.length - 1)] ?? bytes.length)
+    yield bytes.subarray(at, at + size)
+    at += size
+  }
+}
+
+async function collected(chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array[]> {
+  const list: Uint8Array[] = []
+  for await (const chunk of chunks) list.push(chunk)
+  return list
+}
+
+async function joined(chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
+  return new Uint8Array(await new Response(new Blob((await collected(chunks)) as BlobPart[])).arrayBuffer())
+}
+
+/** A block as it is, in a frame of its own: `1` a raw block, then RFC 8878 by hand. */
+function zstdFrame(content: string, { checksum = true, blockSize = Math.max(1, content.length) } = {}): Uint8Array {
+  const bytes = encoder.encode(content)
+  const blocks: number[] = []
+  for (let at = 0; at < Math.max(1, bytes.length); at += blockSize) {
+    const block = bytes.subarray(at, at + blockSize)
+    const isLast = at + blockSize >= bytes.length
+    const header = (block.length << 3) | (isLast ? 1 : 0)
+    blocks.push(header & 255, (header >> 8) & 255, header >> 16, ...block)
+  }
+  const size = bytes.length
+  const sum = checksum ? XXH64[content] : undefined
+  if (checksum && sum === undefined) throw new Error(`no checksum known for ${content}`)
+  // Single segment, 4 bytes of content size.
+  const descriptor = 0xa0 | (checksum ? 4 : 0)
+  const tail = sum === undefined ? [] : [sum & 255, (sum >> 8) & 255, (sum >> 16) & 255, sum >>> 24]
+  return Uint8Array.of(
+    0x28,
+    0xb5,
+    0x2f,
+    0xfd,
+    descriptor,
+    size & 255,
+    (size >> 8) & 255,
+    (size >> 16) & 255,
+    0,
+    ...blocks,
+    ...tail,
+  )
+}
+
+/** Lower 32 bits of XXH64, from the reference implementation: of the header line, of one letter, of nothing. */
+const XXH64: Readonly<Record<string, number>> = { [`${HEADER}\n`]: 0x89228b17, a: 0xa98c6e5b, '': 0x51d8e999 }
+
+describe('bytes', () => {
+  it.each<[what: string, source: Parameters<typeof bytesOf>[0], size: number | undefined]>([
+    ['text', 'Grüße', 7],
+    ['bytes', encoder.encode('Grüße'), 7],
+    ['a blob', new Blob(['Grüße']), 7],
+    ['a stream', new Blob(['Grüße']).stream(), undefined],
+    ['pieces', cut(encoder.encode('Grüße'), 2), undefined],
+  ])('[F14] come from %s', async (_what, source, size) => {
+    const bytes = bytesOf(source)
+    expect(bytes.size).toBe(size)
+    expect(await joined(bytes.chunks)).toEqual(encoder.encode('Grüße'))
+  })
+
+  it('[F14] come in pieces that can be held, however large the source hands them out', async () => {
+    const large = new Uint8Array(3_000_000)
+    for (const source of [large, cut(large, large.length), new Blob([large]).stream()]) {
+      const pieces = await collected(bytesOf(source).chunks)
+      expect(Math.max(...pieces.map(({ length }) => length))).toBeLessThanOrEqual(1 << 20)
+      expect(pieces.reduce((sum, { length }) => sum + length, 0)).toBe(large.length)
+    }
+  })
+
+  it('[F14] let their source go when nobody wants more', async () => {
+    let cancelled: unknown = null
+    const stream = new ReadableStream<Uint8Array>({
+      pull: controller => controller.enqueue(encoder.encode(file(1))),
+      cancel: reason => {
+        cancelled = reason ?? 'cancelled'
+      },
+    })
+    for await (const _chunk of bytesOf(stream).chunks) break
+    expect(cancelled).not.toBeNull()
+  })
+})
+
+describe('lines', () => {
+  const linesOf = (bytes: Uint8Array, ...sizes: readonly number[]): (string | null)[] => {
+    const lines: (string | null)[] = []
+    const cutter = new LineCutter(line => lines.push(line))
+    let at = 0
+    for (let index = 0; at < bytes.length; index += 1) {
+      const size = Math.max(1, sizes[Math.min(index, sizes.length - 1)] ?? bytes.length)
+      cutter.push(bytes.subarray(at, at + size))
+      at += size
+    }
+    return [...lines, cutter.end()]
+  }
+
+  it('[F8] are the same wherever the pieces end, in the middle of a character too', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.string({ unit: 'binary' }), { maxLength: 8 }),
+        fc.array(fc.nat(9), { minLength: 1 }),
+        (texts, sizes) => {
+          const lines = texts.map(text => wellFormedText(text.replaceAll('\n', ' ')))
+          const bytes = encoder.encode(lines.join('\n'))
+          expect(linesOf(bytes, ...sizes)).toEqual(lines.length === 0 ? [''] : lines)
+          expect(linesOf(bytes)).toEqual(lines.length === 0 ? [''] : lines)
+        },
+      ),
+      { numRuns: 300 },
+    )
+  })
+
+  it('[F8] that are no UTF-8 are told apart from those around them', () => {
+    const bad = Uint8Array.of(...encoder.encode('one\n'), 0xff, 10, ...encoder.encode('three\n'), 0xc3)
+    for (const size of [1, 2, 3, 100]) expect(linesOf(bad, size)).toEqual(['one', null, 'three', null])
+  })
+
+  it('[F8] keep a mark at their beginning', () => {
+    expect(linesOf(encoder.encode('\ufeffa\n\ufeffb'))).toEqual(['\ufeffa', '\ufeffb'])
+  })
+
+  it('[F14] of 50 MB are read like others', async () => {
+    const long = 'é'.repeat(25_000_000)
+    const log = await readLog(cut(encoder.encode(file(2, long)), 700_001))
+    expect(log.events).toHaveLength(2)
+    expect(log.events[1]).toMatchObject({ data: { todos: [long] } })
+  })
+})
+
+describe('gzip', () => {
+  it('[F14] is read like the plain file, cut anywhere', async () => {
+    const plain = file(50)
+    for (const size of [1, 7, 1000]) {
+      const log = await readLog(cut(gzipSync(plain), size))
+      expect(log).toEqual(await readLog(plain))
+    }
+  })
+
+  it('[F14] that is damaged or cut off is refused by name', async () => {
+    const zipped = gzipSync(file(500))
+    const damaged = zipped.slice()
+    damaged.fill(0x55, 40, 60)
+    for (const bytes of [zipped.subarray(0, -9), zipped.subarray(0, 30), damaged]) {
+      await expect(readLog(bytes)).rejects.toMatchObject({ name: 'FormatError', code: 'compression' })
+    }
+  })
+
+  it('[F10, F14] that is cut off gives what is there, where that was asked for', async () => {
+    const zipped = gzipSync(file(5_000, 'words that '.repeat(3) + Math.random()))
+    const { eventCount, repairs } = await readLog(zipped.subarray(0, zipped.length >> 1), { mode: 'recoverable' })
+    expect(eventCount).toBeGreaterThan(0)
+    expect(eventCount).toBeLessThan(5_000)
+    expect(repairs).toMatchObject([{ code: 'torn-tail', seq: eventCount }])
+  })
+
+  it('[F14] what the source throws is no damage', async () => {
+    const failing = (async function* () {
+      await Promise.resolve()
+      yield gzipSync(file(500)).subarray(0, 50)
+      throw new RangeError('the disk is gone')
+    })()
+    await expect(readLog(failing)).rejects.toThrow('the disk is gone')
+  })
+})
+
+describe('zstd', () => {
+  const frames = [`${HEADER}\n`, `${todo(0)}\n`, `${todo(1)}\n${todo(2)}\n`].map(text =>
+    zstdFrame(text, { checksum: false }),
+  )
+  const whole = Uint8Array.from(frames.flatMap(frame => [...frame]))
+
+  it('[F14] of several frames is read as one file, cut anywhere', async () => {
+    for (const size of [1, 5, 1000]) expect((await readLog(cut(whole, size))).eventCount).toBe(3)
+  })
+
+  it('[F14] may have blocks, skippable frames and empty ones', async () => {
+    const skippable = Uint8Array.of(0x5a, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 1, 2, 3)
+    const parts = [skippable, zstdFrame(file(3), { checksum: false, blockSize: 10 }), zstdFrame(''), skippable]
+    const bytes = Uint8Array.from(parts.flatMap(part => [...part]))
+    for (const size of [1, 1000]) expect((await readLog(cut(bytes, size))).eventCount).toBe(3)
+    expect(isZstd(bytes)).toBe(true)
+    expect(isZstd(encoder.encode(HEADER))).toBe(false)
+  })
+
+  it('[F14] that ends inside a frame is torn: whole lines are kept', async () => {
+    const torn = whole.subarray(0, -4)
+    const { eventCount, repairs } = await readLog(torn)
+    expect(eventCount).toBe(1)
+    expect(repairs).toMatchObject([{ code: 'torn-tail', seq: 1 }])
+    // What was whole before the tear is kept, also inside the frame.
+    const blocks = zstdFrame(file(3), { checksum: false, blockSize: HEADER.length + 1 + todo(0).length + 1 })
+    expect((await readLog(blocks.subarray(0, -4))).eventCount).toBe(1)
+  })
+
+  it('[F14] that does not match its checksum is damaged', async () => {
+    const good = zstdFrame(`${HEADER}\n`)
+    expect((await readLog(good)).eventCount).toBe(0)
+    for (const at of [good.length - 1, 20]) {
+      const bad = good.slice()
+      bad[at] = (bad[at] as number) ^ 1
+      await expect(readLog(bad)).rejects.toMatchObject({ code: 'compression' })
+    }
+  })
+
+  it('[F14] that has something else behind a frame is damaged', async () => {
+    await expect(readLog(Uint8Array.of(...whole, 1, 2, 3, 4, 5))).rejects.toMatchObject({ code: 'compression' })
+  })
+
+  it('[F14] frames are found wherever the pieces end', () => {
+    const bytes = Uint8Array.from([
+      ...zstdFrame('a'),
+      ...zstdFrame(''),
+      ...zstdFrame('abcdef', { checksum: false, blockSize: 2 }),
+    ])
+    const outline = (size: number) => {
+      const cutter = new FrameCutter()
+      const parts = []
+      for (let at = 0; at < bytes.length; at += size) parts.push(...cutter.push(bytes.subarray(at, at + size)))
+      expect(cutter.isWhole).toBe(true)
+      return parts.map(({ isFirst, isLast, checksum }) => `${isFirst ? '<' : ''}${isLast ? '>' : ''}${checksum ?? ''}`)
+    }
+    const expected = ['<', `>${XXH64['a']}`, '<', `>${XXH64['']}`, '<', '', '', '>']
+    for (const size of [1, 2, 3, 1000]) expect(outline(size)).toEqual(expected)
+  })
+})
+
+describe('reading', () => {
+  it('[F14] says how far it got, in bytes of the file as it is stored', async () => {
+    const told: ReadProgress[] = []
+    const zipped = gzipSync(file(100))
+    await readLog(new Blob([zipped]), { onProgress: progress => told.push(progress) })
+    expect(told.at(-1)).toEqual({ bytes: zipped.length, size: zipped.length, events: 100 })
+  })
+
+  it('[F14] can be given up', async () => {
+    const cancel = new AbortController()
+    const reading = readLog(cut(encoder.encode(file(100)), 500), {
+      signal: cancel.signal,
+      onProgress: () => cancel.abort(new RangeError('enough')),
+    })
+    await expect(reading).rejects.toThrow('enough')
+  })
+
+  it.each([
+    ['a stream', () => new ReadableStream<Uint8Array>()],
+    [
+      'a generator',
+      () =>
+        (async function* () {
+          yield await new Promise<Uint8Array>(() => {})
+        })(),
+    ],
+  ])('[F14] can be given up while %s says nothing', async (_what, sourceOf) => {
+    const cancel = new AbortController()
+    const reading = readLog(sourceOf(), { signal: cancel.signal })
+    setTimeout(() => cancel.abort(new RangeError('enough')), 5)
+    await expect(reading).rejects.toThrow('enough')
+  })
+
+  it('[F14] given up, lets the source go', async () => {
+    const cancel = new AbortController()
+    let letGo: (reason: unknown) => void = () => {}
+    const isLetGo = new Promise(resolve => {
+      letGo = resolve
+    })
+    const source = new ReadableStream<Uint8Array>({
+      start: controller => controller.enqueue(gzipSync(file(10)).subarray(0, 20)),
+      cancel: reason => letGo(reason),
+    })
+    const reading = readLog(source, { signal: cancel.signal })
+    setTimeout(() => cancel.abort(), 5)
+    await expect(reading).rejects.toMatchObject({ name: 'AbortError' })
+    await isLetGo
+  })
+
+  it('[F14] a small file is none of something else', async () => {
+    for (const source of ['', 'a', '\n\n', Uint8Array.of(0x1f), Uint8Array.of(0x28, 0xb5)]) {
+      await expect(readLog(source)).rejects.toMatchObject({ code: 'foreign-header' })
+    }
+    const { chunks, compression } = await decompress(cut(Uint8Array.of(1, 2)))
+    expect([compression, await joined(chunks)]).toEqual(['none', Uint8Array.of(1, 2)])
+  })
+
+  it('[F4] ids are made with SHA-256 of UTF-8', () => {
+    expect(sha256Hex('ß')).toBe('cd3a7e92a9114307055e4a0583acd6549ec3bb6d7c10ecc6ce11ae3d76b3d7db')
+    expect(newLogReader().version).toBeNull()
+  })
+})
