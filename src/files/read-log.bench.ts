@@ -67,6 +67,25 @@ function oldLog(count: number): readonly unknown[] {
   return events
 }
 
+/** What this process holds, in MB; bytes outside of the heap included. */
+function held(): number {
+  const { process } = globalThis as unknown as { process: { memoryUsage(): Record<string, number> } }
+  const { heapUsed = 0, external = 0 } = process.memoryUsage()
+  return (heapUsed + external) / 1e6
+}
+const collect = (): void => (globalThis as { gc?: () => void }).gc?.()
+
+/** Most that reading a file ever held, and what is left of it when it is done, in MB. */
+async function memoryOf(bytes: Uint8Array): Promise<{ readonly peak: number; readonly result: number }> {
+  collect()
+  const before = held()
+  let peak = 0
+  const log = await readLog(bytes, { onProgress: () => (peak = Math.max(peak, held() - before)) })
+  collect()
+  const result = held() - before
+  return { peak: Math.max(peak, result), result: log.events.length > 0 ? result : 0 }
+}
+
 /** Reading a file is little more than parsing its lines, migrating one of the oldest version included. */
 export default async function (bench: Bench): Promise<readonly Row[]> {
   const count = bench.size(100_000)
@@ -81,6 +100,7 @@ export default async function (bench: Bench): Promise<readonly Row[]> {
     { parse: () => () => parseLines(old), read: () => () => readLog(old) },
     { operations: oldEvents.length, rounds: 3, warmUp: 1 },
   )
+  const { peak, result } = await memoryOf(file)
   const megabytes = Math.round(file.length / 1e6)
   return [
     bench.row(
@@ -94,6 +114,12 @@ export default async function (bench: Bench): Promise<readonly Row[]> {
       migrated.read,
       migrated.parse,
       '≤ 2.5×',
+    ),
+    bench.row(
+      `memory at most while it is read, against 1.2 times what is left and 32 MB, MB`,
+      peak,
+      1.2 * result + 32,
+      '≤ 1×',
     ),
   ]
 }
