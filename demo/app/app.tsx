@@ -1,5 +1,5 @@
 /** The page: sessions on the left, the conversation, the inspector on the right. READ FIRST in this folder. */
-import type { Palimpsest, SessionSummary } from 'palimpsest'
+import type { ImportResult, Palimpsest, SessionSummary } from 'palimpsest'
 import { useSession, useSessions, useUnsavedSessions } from 'palimpsest/react'
 import { type ReactElement, type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from 'react'
 import { flushSync } from 'react-dom'
@@ -12,6 +12,8 @@ import { errorFacts, unsavedWords } from './words.ts'
 import { goTo, useAddressedSession } from '../sessions/address.ts'
 import type { ComposerHandle } from '../conversation/composer.tsx'
 import { Conversation } from '../conversation/conversation.tsx'
+import { Files, type FilesHandle } from '../files/files.tsx'
+import { useExport } from '../files/use-export.tsx'
 import { HelpDialog } from './help-dialog.tsx'
 import { Inspector, type InspectorTab, inspectorTabs } from '../inspector/inspector.tsx'
 import { NotesPanel } from '../notes/notes-panel.tsx'
@@ -52,6 +54,7 @@ export function App({ palimpsest, lost, provider }: AppProps): ReactElement {
   const [reveal, setReveal] = useState(0)
   const [said, setSaid] = useState<ReactNode>(null)
   const composer = useRef<ComposerHandle>(null)
+  const files = useRef<FilesHandle>(null)
   const help = useRef<HTMLDialogElement>(null)
   const providerDialog = useRef<HTMLDialogElement>(null)
 
@@ -118,6 +121,14 @@ export function App({ palimpsest, lost, provider }: AppProps): ReactElement {
     },
     [palimpsest],
   )
+  const exportAs = useExport(palimpsest.sessions, setSaid)
+  /** A file is a session now: it is not to be deleted any more, has a name, and is shown. */
+  const onImported = async ({ id: imported, outcome }: ImportResult, name: string | null, shows: boolean) => {
+    removals.undo(imported)
+    if (shows) goTo(imported)
+    if (outcome === 'created' && name !== null) await renameAndTell(imported, name)
+    tellChange('sessions')
+  }
   const current = list.sessions?.find(each => each.id === id)
   const title = current === undefined ? 'New session' : titleOf(current)
   useEffect(() => {
@@ -228,11 +239,27 @@ export function App({ palimpsest, lost, provider }: AppProps): ReactElement {
         isOpen={sheet === 'sessions'}
         close={() => setSheet(null)}
       >
-        <SessionsPanel sessions={sessions} current={id} rename={renameAndTell} remove={remove} said={said} />
+        <SessionsPanel
+          sessions={sessions}
+          current={id}
+          rename={renameAndTell}
+          remove={remove}
+          importFiles={() => files.current?.choose()}
+          exportAs={exportAs}
+          said={said}
+        />
         <NotesPanel />
       </Sheet>
 
       <div className="middle" inert={isModal}>
+        <Files
+          ref={files}
+          sessions={palimpsest.sessions}
+          current={id}
+          onGiven={() => setSheet(null)}
+          onImported={(...imported) => void onImported(...imported)}
+          show={goTo}
+        />
         <Conversation
           held={held}
           title={title}

@@ -5,6 +5,7 @@ import { useEffect } from 'react'
 const homes: readonly (readonly [around: string, home: string])[] = [
   ['#sessions li', '.session'],
   ['#sessions', '[aria-current]'],
+  ['#files', '#files button:enabled'],
   ['#composer', '#prompt'],
   ['#transcript', '#transcript'],
   ['.scroll', '.scroll'],

@@ -1,6 +1,7 @@
-/** The sessions of this browser: open, start, rename, delete with a way back. */
+/** The sessions of this browser: open, start, import, export, rename, delete with a way back. */
 import type { SessionSummary } from 'palimpsest'
 import { type ReactElement, type ReactNode, useState } from 'react'
+import type { ExportAs } from '../files/save-session.ts'
 import { newId } from './new-id.ts'
 import { Visible } from '../text/visible-text.tsx'
 import { goTo } from './address.ts'
@@ -12,11 +13,15 @@ export type SessionsPanelProps = {
   readonly current: string
   readonly rename: (id: string, title: string) => Promise<void>
   readonly remove: (session: SessionSummary) => void
-  /** What could not be done. */
+  /** Has a person choose files that become sessions. */
+  readonly importFiles: () => void
+  readonly exportAs: (session: SessionSummary, as: ExportAs) => void
+  /** What was done, or could not be. */
   readonly said: ReactNode
 }
 
-export function SessionsPanel({ sessions, current, rename, remove, said }: SessionsPanelProps): ReactElement {
+export function SessionsPanel(props: SessionsPanelProps): ReactElement {
+  const { sessions, current, rename, remove, importFiles, exportAs, said } = props
   const isListed = sessions?.some(each => each.id === current) ?? false
   return (
     <nav aria-labelledby="sessions-title">
@@ -25,6 +30,12 @@ export function SessionsPanel({ sessions, current, rename, remove, said }: Sessi
         <button type="button" id="new-session" onClick={() => goTo(newId())}>
           New session
         </button>
+        <p className="about import-line">
+          <button type="button" id="import" onClick={importFiles}>
+            Import…
+          </button>
+          or drop files on the page
+        </p>
       </div>
       <ul id="sessions" className="plain">
         {/* A session nothing was said in is listed until it is left. */}
@@ -42,6 +53,7 @@ export function SessionsPanel({ sessions, current, rename, remove, said }: Sessi
             isCurrent={session.id === current}
             rename={rename}
             remove={remove}
+            exportAs={exportAs}
           />
         ))}
       </ul>
@@ -52,12 +64,12 @@ export function SessionsPanel({ sessions, current, rename, remove, said }: Sessi
   )
 }
 
-type SessionItemProps = Pick<SessionsPanelProps, 'rename' | 'remove'> & {
+type SessionItemProps = Pick<SessionsPanelProps, 'rename' | 'remove' | 'exportAs'> & {
   readonly session: SessionSummary
   readonly isCurrent: boolean
 }
 
-function SessionItem({ session, isCurrent, rename, remove }: SessionItemProps): ReactElement {
+function SessionItem({ session, isCurrent, rename, remove, exportAs }: SessionItemProps): ReactElement {
   const { id, eventCount } = session
   const title = titleOf(session)
   const [edited, setEdited] = useState<string | null>(null)
@@ -120,6 +132,26 @@ function SessionItem({ session, isCurrent, rename, remove }: SessionItemProps): 
           <button type="button" className="quiet" aria-label={`Delete ${title}`} onClick={() => remove(session)}>
             Delete
           </button>
+          {isCurrent && (
+            <span className="session-exports">
+              <button
+                type="button"
+                className="quiet"
+                aria-label={`Export log of ${title}`}
+                onClick={() => exportAs(session, 'jsonl')}
+              >
+                Export log
+              </button>
+              <button
+                type="button"
+                className="quiet"
+                aria-label={`Export transcript of ${title}`}
+                onClick={() => exportAs(session, 'markdown')}
+              >
+                Export transcript
+              </button>
+            </span>
+          )}
         </span>
       )}
     </li>

@@ -1,0 +1,35 @@
+import { FormatError, SessionError, StorageError, WorkerError } from 'palimpsest'
+import { expect, test } from 'vitest'
+import { placeInWords, refusalWords } from './refusal-words.ts'
+
+test('[demo] damage is offered repairs once, and a file of no known kind never', () => {
+  const damaged = new FormatError('corrupt', 'Line 10 is not JSON', { line: 10, seq: 8 })
+  expect(refusalWords(damaged, 'strict').next).toBe('repair')
+  expect(refusalWords(damaged, 'recoverable')).toMatchObject({
+    next: null,
+    hint: expect.stringContaining('Repairs do not help') as string,
+  })
+  for (const code of ['newer-version', 'no-route', 'malformed-version', 'foreign-header'] as const) {
+    expect(refusalWords(new FormatError(code, ''), 'strict').next).toBeNull()
+  }
+  expect(refusalWords(new FormatError('newer-version', ''), 'strict').hint).toContain('newer build')
+})
+
+test('[demo] what admission refuses is offered no repairs, whatever its code', () => {
+  expect(refusalWords(new SessionError('payload', ''), 'strict')).toMatchObject({ next: null })
+  expect(refusalWords(new SessionError('unknown-type', ''), 'strict').hint).toContain('plugin')
+})
+
+test('[demo] what is wrong with the browser and not with the file can be tried again', () => {
+  expect(refusalWords(new StorageError('quota-exceeded', ''), 'strict')).toMatchObject({ next: 'again' })
+  const unreadable = new WorkerError('internal', 'NotReadableError: The requested file could not be read')
+  expect(refusalWords(unreadable, 'strict').what).toBe('The browser could not read the file.')
+  expect(refusalWords(new WorkerError('lost', ''), 'strict').hint).toContain('Reload')
+  expect(refusalWords('a text', 'strict').next).toBe('again')
+})
+
+test('[demo] a place in words', () => {
+  expect(placeInWords({ line: 10, seq: 8 })).toBe('Line 10, seq 8')
+  expect(placeInWords({ seq: 8 })).toBe('Seq 8')
+  expect(placeInWords({})).toBe('')
+})
