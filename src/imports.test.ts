@@ -25,7 +25,7 @@ const mayImport: Record<string, readonly string[]> = {
 
 /** Packages that only some files may import. */
 const packageHomes: Record<string, (file: string) => boolean> = {
-  idb: file => file === 'src/storage/indexeddb.ts',
+  idb: file => file === 'src/storage/indexeddb-connection.ts',
   comlink: file => file.startsWith('src/worker/'),
   react: file => file.startsWith('src/react/'),
   fzstd: file => file.startsWith('src/files/'),
@@ -217,7 +217,7 @@ describe('the check itself', () => {
     const files = {
       'src/index.ts': "export { connect } from './worker/client.ts'\nexport type { A } from './core/a.ts'",
       'src/core/a.ts': 'export type A = 1',
-      'src/storage/indexeddb.ts': "import { openDB } from 'idb'\nimport type { A } from '../core/a.ts'",
+      'src/storage/indexeddb-connection.ts': "import { openDB } from 'idb'\nimport type { A } from '../core/a.ts'",
       'src/worker/client.ts': "import { wrap } from 'comlink'\nimport { V } from '../views/v.ts'",
       'src/views/v.ts': "import type { A } from '../core/a.ts'",
       'src/react/use.ts': "import { useSyncExternalStore } from 'react'\nimport type { C } from '../worker/client.ts'",

@@ -4,7 +4,8 @@
  */
 import { SessionId } from '../core/ids.ts'
 import { batch, events, newSession, positions, readAll, refuses, same, seqs, store } from './conformance-kit.ts'
-import { type IndexedDbOptions, type IndexedDbStatus, indexedDbStorage } from './indexeddb.ts'
+import type { IndexedDbStatus } from './indexeddb-connection.ts'
+import { type IndexedDbOptions, indexedDbStorage } from './indexeddb.ts'
 import type { SessionStorage } from './storage.ts'
 
 const A = SessionId('a')

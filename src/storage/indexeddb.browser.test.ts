@@ -4,7 +4,8 @@ import { SessionId } from '../core/ids.ts'
 import { storageCases } from './conformance.ts'
 import { batch, newSession, positions, readAll, refuses, seqs, store } from './conformance-kit.ts'
 import { databaseCases, freshName } from './indexeddb-cases.ts'
-import { type IndexedDbStatus, indexedDbStorage } from './indexeddb.ts'
+import type { IndexedDbStatus } from './indexeddb-connection.ts'
+import { indexedDbStorage } from './indexeddb.ts'
 
 /** Asks the browser itself; its commands are not typed here. */
 const browser = cdp() as { send(method: string, params: object): Promise<unknown> }

@@ -5,7 +5,8 @@ import { LogId, SessionId } from '../core/ids.ts'
 import { storageCases } from './conformance.ts'
 import { batch, newSession, positions, refuses, seqs, store } from './conformance-kit.ts'
 import { databaseCases, freshName, replaced } from './indexeddb-cases.ts'
-import { DB_VERSION, type IndexedDbStatus, indexedDbStorage } from './indexeddb.ts'
+import { DB_VERSION, type IndexedDbStatus } from './indexeddb-connection.ts'
+import { indexedDbStorage } from './indexeddb.ts'
 
 /** Ends a connection as a browser does that clears the site's data. The package types its argument as the class. */
 const endConnection = (db: IDBDatabase): void => forceCloseDatabase(db as never)
