@@ -126,6 +126,38 @@ describe('files through a worker', () => {
     expect(await sessions.list()).toHaveLength(1)
   })
 
+  it('[F15, W12] a worker that dies while it stores leaves the whole log or nothing', { timeout: 60_000 }, async () => {
+    const file = longLog(1_500)
+    for (const delay of [0, 60, 300]) {
+      const database = `palimpsest-files-test-${Date.now()}-killed-${delay}`
+      const url = new URL('./fixtures/echo.worker.ts', import.meta.url)
+      url.searchParams.set('database', database)
+      const worker = new Worker(url, { type: 'module' })
+      const doomed = connect(worker)
+      let wasRead = () => {}
+      const isRead = new Promise<void>(resolve => (wasRead = resolve))
+      const importing = doomed.sessions.import(file, {
+        onProgress: ({ bytes }) => {
+          if (bytes === file.size) wasRead()
+        },
+      })
+      const ended = importing.catch((error: unknown) => error)
+      await isRead
+      await new Promise(resolve => setTimeout(resolve, delay))
+      worker.terminate()
+      const { sessions } = connected(database)
+      const list = await sessions.list()
+      expect(list.length).toBeLessThanOrEqual(1)
+      for (const { id, eventCount } of list) {
+        expect(eventCount).toBe(4_500)
+        expect(eventsOf(await (await sessions.export(id)).text())).toHaveLength(4_500)
+      }
+      expect(await sessions.import(file)).toMatchObject({ id: 'long', eventCount: 4_500 })
+      await doomed.close().catch(() => undefined)
+      await ended
+    }
+  })
+
   it('[F11] what goes out comes in again as the same, gzip too', async () => {
     const { sessions } = connected()
     await sessions.import(basic)
