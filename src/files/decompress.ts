@@ -69,7 +69,7 @@ async function* gunzip(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8A
     }
   }
   const feed = async () => {
-    for await (const chunk of watched()) await writer.write(chunk as Uint8Array<ArrayBuffer>)
+    for await (const piece of evenly(watched())) await writer.write(piece)
     await writer.close()
   }
   // Not every platform tells a reader that waits that the writing end failed.
@@ -89,6 +89,27 @@ async function* gunzip(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8A
     const ends = isDone ? [failure] : [failure, reader.cancel(), writer.abort()]
     for (const end of ends) end.catch(() => undefined)
   }
+}
+
+/** What comes out before damage is found depends on the pieces that went in: they are the same whatever the source's are. */
+const PIECE = 1 << 14
+
+async function* evenly(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+  let piece = new Uint8Array(PIECE)
+  let length = 0
+  for await (const chunk of chunks) {
+    for (let at = 0; at < chunk.length; ) {
+      const part = chunk.subarray(at, at + PIECE - length)
+      piece.set(part, length)
+      at += part.length
+      length += part.length
+      if (length < PIECE) continue
+      yield piece
+      piece = new Uint8Array(PIECE)
+      length = 0
+    }
+  }
+  if (length > 0) yield piece.subarray(0, length)
 }
 
 /** How platforms say that the bytes are no gzip: browsers by a TypeError, Node by codes of its own. */

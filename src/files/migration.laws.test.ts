@@ -21,9 +21,9 @@ import { type V0Log, v0Log } from './v0-log-kit.ts'
 
 const { Session: PeerSession } = await loadPeer()
 
-/** How much longer than usual to look. */
+/** How much longer than usual to look (`CONTRIBUTING.md`). */
 const FUZZ = Number(import.meta.env['PALIMPSEST_FUZZ'] ?? 1)
-const RUNS = 60 * FUZZ
+const RUNS = 100 * FUZZ
 const patience = 60_000 * FUZZ
 
 type Members = Readonly<Record<string, unknown>>
@@ -45,7 +45,7 @@ const always = (law: (old: V0Log, read: Read, lines: readonly string[]) => void 
       const lines = linesOf(old.header, old.events, packed)
       await law(old, await read(lines), lines)
     }),
-    { numRuns: runs, endOnFailure: true },
+    { numRuns: runs },
   )
 
 // ── What a migration may change, told anew ──────────────────────────────────────────────────────────────────────────
@@ -172,6 +172,38 @@ describe('lawful logs of format 0', () => {
   )
 
   it(
+    '[F5] have what the versions put in where it belongs: failed attempts, prompts, the mark of the cut',
+    () =>
+      always((old, { log, reader }) => {
+        const map = reader.seqMap()
+        /** What stood before `seq` of the old log is what stands before `target` of the new one. */
+        const stands = (target: number, seq: number) =>
+          map.forEach((mapped, from) => {
+            if (mapped !== null && mapped !== target) expect([from, mapped < target]).toEqual([from, from < seq])
+          })
+        const chunks = old.events.filter(isChunk)
+        let taken = 0
+        for (const event of log.events) {
+          const { type, seq, time } = event
+          taken += streamOf(event).length
+          if (type === 'assistant/attempt') {
+            const last = chunks[taken - 1] as StoredEvent
+            expect([time, reader.originOf(seq).seq]).toEqual([last.time, last.seq])
+            stands(seq, last.seq)
+          } else if (type === 'system/message') {
+            const isHead = event.surfaceOp === 'append'
+            expect(log.events[isHead ? seq - 1 : seq + 1]?.type).toBe(isHead ? 'step/start' : 'request/header')
+          }
+        }
+        const cut = old.header['seedLength'] as number | undefined
+        const marks = log.events.filter(({ type, data }) => type === 'session/end-seed' && 'inherited' in data)
+        expect(marks.map(({ seq }) => seq)).toEqual(cut === undefined ? [] : [log.inheritedEventCount])
+        if (cut !== undefined) stands(log.inheritedEventCount as number, cut)
+      }),
+    patience,
+  )
+
+  it(
     '[F5, S10, P1] say at each request what the predecessor says, under the prompt of that request',
     () =>
       always((old, { log, reader }) => {
@@ -183,11 +215,10 @@ describe('lawful logs of format 0', () => {
           const session = prefix(log, typeof target === 'number' ? target + 1 : log.events.length)
           const derived = throughJson(session.deriveMessages())
           expect(derived.filter(({ role }) => role !== 'system')).toEqual(renamedPlugin(messages))
-          const hasHead = log.events[1] !== undefined && session.surface.nodes.length > 0
           const system = derived.filter(({ role }) => role === 'system')
           expect(system.length).toBeLessThanOrEqual(1)
           const node = session.eventAt(session.surface.nodes[0] ?? -1)
-          if (hasHead) expect(node?.type).toBe('system/message')
+          if (session.surface.nodes.length > 0) expect(node?.type).toBe('system/message')
           const blocks = node?.type === 'system/message' ? node.data.message.content : []
           const prompt = promptOf(header)
           expect(blocks).toEqual(prompt === '' ? [] : [{ type: 'text', text: prompt }])

@@ -5,9 +5,9 @@ import { counter, throughJson } from '../core/builders.ts'
 import type { SessionEvent, SessionHeader } from '../core/events.ts'
 import { Session } from '../core/session.ts'
 import { expandStream } from '../core/stream-records.ts'
-import { decompress } from './decompress.ts'
 import { bytesOf } from './bytes.ts'
-import { newLogReader, readLog } from './read-log.ts'
+import { decompress } from './decompress.ts'
+import { readLog } from './read-log.ts'
 
 const bytesIn = (name: string): Uint8Array =>
   new Uint8Array(readFileSync(new URL(`../../e2e/cases/real/${name}`, import.meta.url)))
@@ -62,8 +62,7 @@ describe('logs of the predecessor', () => {
   })
 
   it.each(logs)("[F5] %s becomes what the predecessor's own migration makes of it", async name => {
-    const reader = newLogReader()
-    const log = await readLog(bytesIn(`${name}.jsonl`), {}, reader)
+    const log = await readLog(bytesIn(`${name}.jsonl`))
     const { header, events, inheritedEventCount } = jsonIn(`${name}.migrated.v3.json`) as Migrated
     expect(log.header).toEqual(header)
     expect(log.inheritedEventCount ?? 0).toBe(inheritedEventCount)

@@ -9,6 +9,9 @@ import { LogReader, type ReadLog } from './log-reader.ts'
 import { SourceSeqs } from './source-seqs.ts'
 import { catalogOf, migrationsFrom } from './versions.ts'
 
+/** How much longer than usual to look (`CONTRIBUTING.md`). */
+const FUZZ = Number(import.meta.env['PALIMPSEST_FUZZ'] ?? 1)
+
 type Entry = readonly [type: string, data: unknown, more?: object]
 const HEADER = { type: 'session', version: 0, id: 's', createdAt: 1, delegationDepth: 0 }
 const V3 = { type: 'session', version: 3, id: 's', createdAt: 1, isSeeded: false, delegationDepth: 0 }
@@ -455,7 +458,7 @@ describe('anything at all', () => {
   )
   const lawful = fc.integer({ min: 0, max: 5 }).map(count => open.slice(0, count).map(each => JSON.stringify(each)))
 
-  it('[F8] gives a log or a typed error with its place, in either mode', () => {
+  it('[F8] gives a log or a typed error with its place, in either mode', { timeout: 60_000 * FUZZ }, () => {
     fc.assert(
       fc.property(
         header,
@@ -473,10 +476,7 @@ describe('anything at all', () => {
           }
         },
       ),
-      { numRuns: FUZZ },
+      { numRuns: 20_000 * FUZZ },
     )
   })
 })
-
-/** Runs of the fuzz test; `PALIMPSEST_FUZZ` makes it longer. */
-const FUZZ = Number(import.meta.env['PALIMPSEST_FUZZ'] ?? 20_000)
