@@ -19,8 +19,7 @@ const common: Members = {
   cwd: [text, 'a string', true],
   parentSession: [text, 'a string', true],
   origin: [value => value === 'subagent', "'subagent'", true],
-  // Every build wrote it; nothing depends on it.
-  delegationDepth: [count, 'a safe integer of at least 0', true],
+  delegationDepth: [count, 'a safe integer of at least 0'],
   agentPreset: [text, 'a string', true],
 }
 const withLength: Members = { ...common, seedLength: [count, 'a safe integer of at least 0', true] }
@@ -57,7 +56,7 @@ const AT = { line: 1 }
  * @throws {FormatError} `newer-version`, `no-route`, `malformed-version`, `foreign-header`.
  */
 export function checkVersion(header: object): StoredHeader {
-  const { type = 'session', version, id } = header as Record<string, unknown>
+  const { type, version, id } = header as Record<string, unknown>
   const sessionId = typeof id === 'string' ? id : undefined
   if (typeof version === 'number' && version > SESSION_FORMAT_VERSION) {
     const what = `This log has format version ${version}; this build reads 0 to ${SESSION_FORMAT_VERSION}. It was written by a newer build: use that one. Nothing was changed.`
@@ -89,12 +88,16 @@ export function checkVersion(header: object): StoredHeader {
 }
 
 /**
- * Checks the members of a header of a version that can be read, and takes its `type` off. `surplus` is told of a member
- * the version does not have, which is left out then; without it that is refused.
+ * Checks the members of a header of a version that can be read, and takes its `type` off. `mend` is told of a member the
+ * version does not have, which is left out then, and of a missing one that says nothing by being there; without it both
+ * are refused.
  *
  * @throws {FormatError} `header` with the path of what is wrong.
  */
-export function checkStoredHeader(header: StoredHeader, surplus?: (member: string) => void): StoredHeader {
+export function checkStoredHeader(
+  header: StoredHeader,
+  mend?: (member: string, is: 'surplus' | 'missing') => void,
+): StoredHeader {
   const known = members[header.version] as Members
   const sessionId = typeof header.id === 'string' ? header.id : undefined
   const fail = (name: string, expected: string): never => {
@@ -104,7 +107,9 @@ export function checkStoredHeader(header: StoredHeader, surplus?: (member: strin
   const checked: Record<string, unknown> = { version: header.version }
   for (const [name, [check, expected, optional]] of Object.entries(known)) {
     if (!Object.hasOwn(header, name)) {
-      if (optional !== true) fail(name, expected)
+      if (optional === true) continue
+      if (name !== 'delegationDepth' || mend === undefined) fail(name, expected)
+      mend?.(name, 'missing')
       continue
     }
     if (!check(header[name])) fail(name, expected)
@@ -112,8 +117,8 @@ export function checkStoredHeader(header: StoredHeader, surplus?: (member: strin
   }
   for (const name of Object.keys(header)) {
     if (name === 'type' || name === 'version' || Object.hasOwn(known, name)) continue
-    if (surplus === undefined) fail(name, 'nothing')
-    else surplus(name)
+    if (mend === undefined) fail(name, 'nothing')
+    else mend(name, 'surplus')
   }
   return checked as StoredHeader
 }

@@ -76,6 +76,7 @@ describe('header', () => {
     expect(refusal([{ ...V3, version: -1 }]).code).toBe('no-route')
     expect(refusal([{ ...V3, version: 1.5 }]).code).toBe('no-route')
     expect(refusal([{ ...V3, type: 'conversation' }]).code).toBe('foreign-header')
+    expect(refusal([{ ...V3, type: undefined }]).code).toBe('foreign-header')
     expect(refusal([{ name: 'palimpsest' }]).code).toBe('foreign-header')
     expect(refusal([]).code).toBe('foreign-header')
     expect(refusal(['', '  ']).code).toBe('foreign-header')
@@ -94,6 +95,7 @@ describe('header', () => {
     [1, '$.origin', { origin: 'me' }],
     [3, '$.cwd', { cwd: null }],
     [3, '$.delegationDepth', { delegationDepth: '0' }],
+    [0, '$.delegationDepth', { delegationDepth: undefined }],
     [3, '$.extra', { extra: 1 }],
     [3, '$.__proto__', JSON.parse('{"__proto__":{"cwd":"/"}}') as object],
   ])('[F3] a header of version %i is checked: %s', (version, path, change) => {
@@ -109,6 +111,8 @@ describe('header', () => {
     const { header, repairs } = read([{ ...V3, extra: 1, seedLength: 2 }], { mode: 'recoverable' })
     expect(header).toEqual({ version: 3, id: 's', createdAt: 1, isSeeded: false, delegationDepth: 0 })
     expect(repairs).toMatchObject([{ code: 'header-member', line: 1 }, { code: 'header-member' }])
+    const { delegationDepth: _depth, ...shallow } = V3
+    expect(read([shallow], { mode: 'recoverable' }).repairs).toMatchObject([{ code: 'header-member', line: 1 }])
   })
 
   it('[F2] the migrations reach the current version without gap or branch', () => {

@@ -140,12 +140,15 @@ export class LogReader {
 
   #open(text: string | null): void {
     if (text === null) throw new FormatError('foreign-header', 'The first line is not UTF-8', { line: 1 })
-    const surplus = (member: string) => {
-      const message = `The header has ${member}, which its version does not have; it was left out`
+    const mend = (member: string, is: 'surplus' | 'missing') => {
+      const message =
+        is === 'surplus'
+          ? `The header has ${member}, which its version does not have; it was left out`
+          : `The header lacks ${member}`
       this.#repairs.set(`header.${member}`, { code: 'header-member', line: this.#line, message })
     }
     const line = this.#line === 1 && text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text
-    const header = checkStoredHeader(readHeader(line), this.#recovers ? surplus : undefined)
+    const header = checkStoredHeader(readHeader(line), this.#recovers ? mend : undefined)
     this.#header = header
     if (header.version === SESSION_FORMAT_VERSION) return
     this.#chain = new Chain({

@@ -22,7 +22,7 @@ export type RepairCode =
   | 'kept-verbatim'
   /** A `context/message` became a `user/message` of a plugin. */
   | 'context-message'
-  /** A member of the header that its version does not have was left out. */
+  /** A member of the header that its version does not have was left out, or one that it has is missing. */
   | 'header-member'
   /** A rule between events is broken; they were carried over as they are. */
   | 'kept-relation'

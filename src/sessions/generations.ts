@@ -42,7 +42,7 @@ export async function readCurrentLog(
   const { newLogReader } = await import('../files/read-log.ts')
   const reader = newLogReader()
   // The header first: a newer version is refused by name, before any event is read.
-  reader.line(JSON.stringify({ type: 'session', ...record.header }))
+  reader.line(JSON.stringify({ type: 'session', delegationDepth: 0, ...record.header }))
   for (const event of await readStoredEvents(storage, record)) reader.line(jsonText(event))
   const { header, events, inheritedEventCount } = reader.end()
   return { header, events, ...(inheritedEventCount === undefined ? {} : { inheritedEventCount }) }
