@@ -3,8 +3,8 @@ import { SessionError } from '../core/errors.ts'
 import type { SessionEvent } from '../core/events.ts'
 import type { ExtensionOptions } from '../core/extensions.ts'
 import { imageOffloading } from '../core/interpreters/image-offload.ts'
-import { Session } from '../core/session.ts'
-import { locateError, readLog, sha256Hex } from '../files/read-log.ts'
+import type { Session } from '../core/session.ts'
+import { admitLog, readLog, sha256Hex } from '../files/read-log.ts'
 import { FormatError } from '../format/errors.ts'
 import { LogReader, type ReadLog } from '../format/log-reader.ts'
 import { openInput } from './input.ts'
@@ -15,6 +15,8 @@ export type OpenOptions = {
   /** Open more than the format takes, by repairs that are listed. */
   readonly recover: boolean
   readonly progress: boolean
+  /** `store` asks what a log that is written anew has to keep. */
+  readonly purpose: 'read' | 'store'
 }
 
 type Facts = {
@@ -54,7 +56,7 @@ export const extensions: ExtensionOptions = { projections: [imageOffloading] }
 export async function openFile(file: string, options: OpenOptions, io: CliIo): Promise<Opening> {
   const { chunks, size, mode } = await openInput(file, io)
   const readMode = options.recover ? 'recoverable' : 'strict'
-  const reader = new FileReader({ mode: readMode, sha256: sha256Hex })
+  const reader = new FileReader({ mode: readMode, purpose: options.purpose, sha256: sha256Hex })
   const progress = newProgress(io, file, options.progress)
   let bytes = 0
   const counted = async function* () {
@@ -67,8 +69,8 @@ export async function openFile(file: string, options: OpenOptions, io: CliIo): P
   try {
     const onProgress = (read: { readonly bytes: number; readonly events: number }) =>
       progress.show({ bytes: read.bytes, size, events: read.events })
-    const log = await readLog(counted(), { mode: readMode, onProgress }, reader)
-    const session = open(log, reader)
+    const read = await readLog(counted(), { mode: readMode, onProgress }, reader)
+    const { log, session } = admitLog(read, reader, { ...extensions, now: Date.now, repair: true })
     const closers: SessionEvent[] = []
     for (let seq = log.events.length; seq < session.firstLiveSeq; seq += 1) {
       closers.push(session.eventAt(seq) as SessionEvent)
@@ -81,7 +83,7 @@ export async function openFile(file: string, options: OpenOptions, io: CliIo): P
       log,
       session,
       closers,
-      seqMap: reader.seqMap(),
+      seqMap: reader.seqMap(log.events.length),
       lastLine,
     }
   } catch (error) {
@@ -90,15 +92,6 @@ export async function openFile(file: string, options: OpenOptions, io: CliIo): P
     return { ...facts(), events: Math.min(error.seq ?? eventCount, eventCount), refusal: error }
   } finally {
     progress.clear()
-  }
-}
-
-function open({ header, events, inheritedEventCount }: ReadLog, reader: LogReader): Session {
-  const known = inheritedEventCount === undefined ? {} : { inheritedEventCount }
-  try {
-    return Session.fromRestore({ ...extensions, ...known, header, events, now: Date.now, repair: true })
-  } catch (error) {
-    throw locateError(error, reader)
   }
 }
 

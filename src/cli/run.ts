@@ -12,7 +12,7 @@ import { checkOutput } from './output.ts'
 import { exitCodeOf } from './report.ts'
 import { show } from './show.ts'
 import { stats } from './stats.ts'
-import { clean } from './text.ts'
+import { inLine } from './text.ts'
 import { verify } from './verify.ts'
 import { packageVersion } from './version.ts'
 
@@ -37,7 +37,7 @@ export async function run(argv: readonly string[], io: CliIo): Promise<number> {
     const { name, message } = error instanceof Error ? error : { name: 'Error', message: String(error) }
     const what =
       error instanceof PalimpsestError ? message : `Something went wrong that should not: ${name}: ${message}`
-    say(io, `palimpsest: ${clean(what)}\n`)
+    say(io, `palimpsest: ${inLine(what)}\n`)
     return error instanceof FormatError ? REFUSED : UNUSABLE
   }
 }
@@ -53,7 +53,7 @@ async function answer(request: Request, io: CliIo): Promise<number> {
   }
   const { command, file, options } = request
   if (options.output !== null) await checkOutput(options.output, options.force)
-  const opening = await openFile(file, options, io)
+  const opening = await openFile(file, { ...options, purpose: command === 'migrate' ? 'store' : 'read' }, io)
   if (command === 'verify') await verify(opening, options, io)
   else {
     for (const remark of remarks(opening, options.recover)) say(io, remark)

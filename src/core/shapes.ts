@@ -38,7 +38,14 @@ function payloadProblem(type: string, data: unknown): Problem {
     case 'step/end':
       return place(data)
     case 'system/message':
-      return place(data) ?? within('.message', messageProblem(message, 'system', 'plugin', 'plugin'))
+      return (
+        place(data) ??
+        within('.message', messageProblem(message, 'system', 'plugin', 'plugin')) ??
+        // Readers of the format take no other one, however torn the log is.
+        (turn && data['step'] && hasKeys(data, 3) && hasKeys(message as Shape, 4)
+          ? null
+          : ['', 'turn and step from 1, and a message of id, role, content and source, and no more'])
+      )
     case 'user/message':
       return messageProblem(data, 'user')
     case 'assistant/attempt':
@@ -182,6 +189,7 @@ function defaultsProblem(defaults: unknown, config: Shape): Problem {
   return null
 }
 
+const hasKeys = (value: Shape, count: number): boolean => Object.keys(value).length === count
 const optional = (path: string, value: unknown, check: (path: string, value: unknown) => Problem): Problem =>
   value === undefined ? null : check(path, value)
 const one = (path: string, value: unknown, only: unknown): Problem => (value === only ? null : [path, String(only)])

@@ -64,8 +64,8 @@ export class Chain {
 
   /** Takes the next event of the oldest log. @throws {FormatError} with the seq in that log. */
   push(event: StoredEvent): void {
-    this.#length += 1
     this.#push(event)
+    this.#length += 1
   }
 
   /** The oldest log ended; how many of its events are inherited, and the same of the newest (null: none). */

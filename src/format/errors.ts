@@ -49,7 +49,14 @@ export class FormatError extends PalimpsestError<FormatErrorCode> {
   override readonly name = 'FormatError'
 }
 
-/** The refusal of one event of a log: what is wrong with it, and where. */
+/** A text of a file as a message shows it: keys and types may have any length. */
+export const shown = (text: string, length = 80): string =>
+  text.length <= length ? text : `${text.slice(0, length - 1).replace(/[\ud800-\udbff]$/, '')}…`
+
+/** What is wrong with an event may name more than one thing of it. */
+const LONGEST = 400
+
+/** The refusal of one event of a log: what is wrong with it, and where. Its message is short, whatever the log holds. */
 export function formatRefusal(
   code: FormatErrorCode,
   { type, seq }: Pick<StoredEvent, 'type' | 'seq'>,
@@ -57,5 +64,6 @@ export function formatRefusal(
   facts: Omit<ErrorFacts, 'seq' | 'eventType'> = {},
   options?: ErrorOptions,
 ): FormatError {
-  return new FormatError(code, `${type} at seq ${seq} ${what}`, { ...facts, seq, eventType: type }, options)
+  const message = `${shown(type)} at seq ${seq} ${shown(what, LONGEST)}`
+  return new FormatError(code, message, { ...facts, seq, eventType: type }, options)
 }

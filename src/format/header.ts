@@ -37,10 +37,9 @@ export function readHeader(line: string): StoredHeader {
   let value: unknown
   try {
     value = JSON.parse(line)
-  } catch (cause) {
-    throw new FormatError('foreign-header', 'The first line is not the header of a session: it is not JSON', AT, {
-      cause,
-    })
+  } catch {
+    // What the parser says quotes the line: nothing of a file nobody knows goes into an error.
+    throw new FormatError('foreign-header', 'The first line is not the header of a session: it is not JSON', AT)
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new FormatError('foreign-header', 'The first line is not the header of a session: it is no object', AT)
@@ -80,7 +79,7 @@ export function checkVersion(header: object): StoredHeader {
       },
     )
   }
-  if (members[version] === undefined) {
+  if (members[version] === undefined || Object.is(version, -0)) {
     const what = `There is no way from format version ${version} to ${SESSION_FORMAT_VERSION}`
     throw new FormatError('no-route', what, { ...AT, sessionId, expected: SESSION_FORMAT_VERSION, actual: version })
   }

@@ -21,7 +21,7 @@ import { SourceSeqs } from './source-seqs.ts'
 import type { Repair, RepairCode, Migration } from './migration.ts'
 import { stepBoundaries } from './step-boundaries.ts'
 import type { StoredEvent, StoredHeader } from './stored.ts'
-import { brokenRelations } from './validate.ts'
+import { brokenRelations, brokenStreams } from './validate.ts'
 import { migrationsFrom } from './versions.ts'
 
 export type ReadOptions = {
@@ -30,6 +30,8 @@ export type ReadOptions = {
    * `strict`.
    */
   readonly mode?: 'strict' | 'recoverable'
+  /** `store` also asks of a migrated log what reading does not: that messages say what their streams did. */
+  readonly purpose?: 'read' | 'store'
   /** Hex SHA-256 of a text's UTF-8: ids of generated messages are made with it. */
   readonly sha256: (text: string) => string
 }
@@ -56,6 +58,7 @@ type Issue = { readonly line: number; readonly seq: number; readonly what: strin
 /** Reads one log. Give it every line, then `end`. After an error it is not used again. */
 export class LogReader {
   readonly #mode: 'strict' | 'recoverable'
+  readonly #purpose: 'read' | 'store'
   readonly #sha256: (text: string) => string
   readonly #events: SessionEvent[] = []
   readonly #repairs = new Map<string, Repair>()
@@ -68,15 +71,22 @@ export class LogReader {
   #seq = 0
   #issue: Issue | null = null
   #isProven = false
+  #isUnended = false
 
-  constructor({ mode = 'strict', sha256 }: ReadOptions) {
+  constructor({ mode = 'strict', purpose = 'read', sha256 }: ReadOptions) {
     this.#mode = mode
+    this.#purpose = purpose
     this.#sha256 = sha256
   }
 
   /** Version of the file; null before its header. */
   get version(): number | null {
     return this.#header?.version ?? null
+  }
+
+  /** Whether it repairs what it can. */
+  get recovers(): boolean {
+    return this.#mode === 'recoverable'
   }
 
   /** Events of the file that were read so far. */
@@ -107,7 +117,7 @@ export class LogReader {
     const hasRest = rest === null || !isBlank(rest)
     const before = this.#seq
     // A line that was never ended proves nothing about those before it.
-    if (hasRest && damage === null && this.#issue === null) this.line(rest)
+    if (hasRest && damage === null && this.#issue === null) this.#takeRest(rest)
     const header = this.#header
     if (header === null) throw new FormatError('foreign-header', 'The file is empty', { line: 1 })
     if (damage !== null) this.#issue ??= { line: this.#line + 1, seq: this.#seq, what: `is not there: ${damage}` }
@@ -115,7 +125,10 @@ export class LogReader {
     const cut = header.version < 2 ? ((header['seedLength'] as number | undefined) ?? null) : null
     const inherited = this.#located(() => this.#chain?.end(cut) ?? null)
     const current = (this.#chain?.header ?? header) as unknown as SessionHeader
-    if (this.#chain !== null) this.#checkRelations(current)
+    if (this.#chain !== null) {
+      this.#keep(brokenRelations(current, this.#events))
+      if (this.#purpose === 'store') this.#keep(brokenStreams(this.#events))
+    }
     return {
       version: header.version,
       header: current,
@@ -127,15 +140,33 @@ export class LogReader {
     }
   }
 
-  /** Seq in the current version of each event read; null for one that became part of another. */
-  seqMap(): readonly (number | null)[] {
-    return this.#chain?.seqMap() ?? Array.from({ length: this.#seq }, (_, seq) => seq)
+  /**
+   * Seq in the current version of each event read; null for one that became part of another, or that is not among the
+   * first `length` of the log.
+   */
+  seqMap(length: number = this.#events.length): readonly (number | null)[] {
+    const map = this.#chain?.seqMap() ?? Array.from({ length: this.#seq }, (_, seq) => seq)
+    return length === this.#events.length ? map : map.map(seq => (seq === null || seq >= length ? null : seq))
   }
 
   /** Where an event of the current version came from: its seq and line in the file. */
   originOf(seq: number): { readonly seq: number; readonly line: number } {
     const origin = this.#chain?.originOf(seq) ?? seq
     return { seq: origin, line: this.#lineOf(origin) }
+  }
+
+  /** A last line that was never ended is taken when nothing is wrong with it; otherwise it is as if it were not there. */
+  #takeRest(rest: string | null): void {
+    if (this.#header === null) return this.line(rest)
+    const seq = this.#seq
+    this.#isUnended = true
+    try {
+      this.line(rest)
+    } catch (error) {
+      if (!(error instanceof FormatError)) throw error
+      this.#seq = seq
+      this.#issue = { line: this.#line, seq, what: `was never ended, and cannot be taken. ${error.message}` }
+    }
   }
 
   #open(text: string | null): void {
@@ -148,20 +179,16 @@ export class LogReader {
       this.#repairs.set(`header.${member}`, { code: 'header-member', line: this.#line, message })
     }
     const line = this.#line === 1 && text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text
-    const header = checkStoredHeader(readHeader(line), this.#recovers ? mend : undefined)
+    const header = checkStoredHeader(readHeader(line), this.recovers ? mend : undefined)
     this.#header = header
     if (header.version === SESSION_FORMAT_VERSION) return
     this.#chain = new Chain({
       header,
-      migrations: this.#recovers ? withBoundaries(migrationsFrom(header.version)) : migrationsFrom(header.version),
+      migrations: this.recovers ? withBoundaries(migrationsFrom(header.version)) : migrationsFrom(header.version),
       sha256: this.#sha256,
       emit: event => this.#events.push(event as unknown as SessionEvent),
-      repair: this.#recovers ? repair => this.#repair(repair) : null,
+      repair: this.recovers ? repair => this.#repair(repair) : null,
     })
-  }
-
-  get #recovers(): boolean {
-    return this.#mode === 'recoverable'
   }
 
   #row(text: string | null): void {
@@ -178,7 +205,8 @@ export class LogReader {
       const seq = typeof found === 'number' ? found : undefined
       this.#issue = { line: this.#line, seq: this.#seq, what: events, found: seq }
       // A turn's end was written after all before it.
-      if (typeof row !== 'string' && row['type'] === 'turn/end') this.#prove(this.#issue)
+      const isProof = typeof row !== 'string' && row['type'] === 'turn/end' && !this.#isUnended
+      if (isProof) this.#prove(this.#issue)
       return
     }
     const isRow = events.length > 1
@@ -216,7 +244,7 @@ export class LogReader {
   #prove(issue: Issue): void {
     if (this.#isProven) return
     this.#isProven = true
-    if (!this.#recovers) throw corrupt(issue, this.#line)
+    if (!this.recovers) throw corrupt(issue, this.#line)
     const message = `Line ${issue.line} ${issue.what}: it and all after it were left out, though a later line shows they were committed`
     this.#repairs.set('cut', { code: 'kept-prefix', line: issue.line, seq: issue.seq, message })
   }
@@ -228,19 +256,23 @@ export class LogReader {
   }
 
   /** What was migrated keeps the rules between events; a log of the current version opens as its writer left it. */
-  #checkRelations(header: SessionHeader): void {
-    for (const refusal of brokenRelations(header, this.#events)) {
+  #keep(broken: Iterable<FormatError>): void {
+    for (const refusal of broken) {
       const { code, message, seq: current = 0, eventType } = refusal
       const { seq, line } = this.originOf(current)
-      if (this.#recovers) {
-        // The numbers of a step that was put in are as good as they can be.
-        if (this.#repairs.has(`step-boundary.${seq}`)) continue
+      if (this.recovers) {
+        // Where steps were put in, the numbers of the others cannot follow them.
+        if (eventType === 'step/start' && this.#hasBoundaries) continue
         this.#repair({ code: 'kept-relation', seq, message: `Kept as it is: ${message}` })
         continue
       }
       const moved = seq === current ? '' : ` (seq ${seq} of the file)`
       throw new FormatError(code, `Line ${line}: ${message}${moved}`, { seq, line, eventType }, { cause: refusal })
     }
+  }
+
+  get #hasBoundaries(): boolean {
+    return [...this.#repairs.values()].some(({ code }) => code === 'step-boundary')
   }
 
   #repair({ code, seq, message }: { code: RepairCode; seq: number; message: string }): void {
@@ -291,10 +323,17 @@ function corrupt({ line, seq, what, found }: Issue, proof: number): FormatError 
  * An error of the session that a log was given to, with seq and line in the file.
  */
 export function locateError(error: unknown, reader: LogReader): unknown {
-  if (!(error instanceof SessionError) || error.seq === undefined) return error
+  if (!(error instanceof SessionError)) return error
+  if (error.seq === undefined) return error.code === 'header' ? atHeader(error) : error
   const { seq, line } = reader.originOf(error.seq)
   const moved = seq === error.seq ? '' : ` (seq ${seq} of the file)`
   const { code, message, path, eventType, expected, actual, sessionId, index } = error
   const facts = { seq, line, path, eventType, expected, actual, sessionId, index }
   return new SessionError(code, `Line ${line}: ${message}${moved}`, facts, { cause: error })
+}
+
+/** What a session says of a header, with the line it stands on. */
+function atHeader(error: SessionError): SessionError {
+  const { code, message, sessionId, path } = error
+  return new SessionError(code, `Line 1: ${message}`, { line: 1, sessionId, path }, { cause: error })
 }

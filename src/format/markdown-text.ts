@@ -2,10 +2,16 @@
 import { wellFormedText } from '../core/well-formed.ts'
 
 /** The text without control characters but newlines and tabs; half of a surrogate pair becomes U+FFFD. */
-export const cleanText = (text: string): string => wellFormedText(text.replace(/[\0-\x08\x0b-\x1f]/g, ''))
+export const cleanText = (text: string): string => wellFormedText(text.replace(/[\0-\x08\x0b-\x1f\x7f-\x9f]/g, ''))
 
 /** The text in one line, clean. */
-export const oneLine = (text: string): string => cleanText(text.replace(/\r/g, ' ')).replace(/\s+/g, ' ').trim()
+export const oneLine = (text: string): string =>
+  cleanText(text.replace(/[\r\x85]/g, ' '))
+    .replace(/\s+/g, ' ')
+    .trim()
+
+/** The text in one line of Markdown that says just that: nothing in it is a mark, a tag or a link. */
+export const plainLine = (text: string): string => oneLine(text).replace(/[\\`*_[\]<>#|~&]/g, '\\$&')
 
 const longestRun = (text: string): number =>
   (text.match(/`+/g) ?? []).reduce((longest, { length }) => Math.max(longest, length), 0)
@@ -34,29 +40,108 @@ export const quote = (text: string): string =>
     .map(line => (line === '' ? '>' : `> ${line}`))
     .join('\n')
 
+// ── Markdown of others ──────────────────────────────────────────────────────────────────────────────────────────────
+
 /** A fence that opens at the margin: there it belongs to no list and no quote. */
 const opener = /^(?:(`{3,})[^`]*|(~{3,})[^]*)$/
-/** Behind spaces, quote signs and list marks: a fence, whose end depends on those; anywhere, HTML that may go on. */
-const unsure = /^(?:[\s>*+\-\d.)]+(?:```|~~~)|[\s>*+\-\d.)]*<)/
+/** Behind spaces, quote signs and list marks: a fence, whose end depends on those. */
+const unsure = /^[\s>*+\-\d.)]+(?:```|~~~)/
 
 /**
- * Markdown as it is, save for a last fence that was left open, which is closed. In a quote when it cannot be told at a
- * glance what it leaves open.
+ * Markdown as it is, save for what reaches beyond its own place: tags and definitions of links are mere text, and a last
+ * fence that was left open is closed. In a quote when it cannot be told at a glance what it leaves open.
  */
 export function asIs(text: string): string {
-  const clean = cleanText(text).trimEnd()
+  const { inert, fence, isUnsure } = withoutReach(cleanText(text).trimEnd())
+  if (isUnsure) return quote(inert)
+  return fence === null ? inert : `${inert}\n${fence}`
+}
+
+/** Markdown as `asIs` has it, to be put in a quote. */
+export const withinQuote = (text: string): string => withoutReach(cleanText(text)).inert
+
+/**
+ * Markdown of somebody with its tags and definitions made text, outside of code. Code is what surely is: fences at the
+ * margin, and spans within a line. Where code cannot be told at a glance, all is taken for text; at worst `&lt;` is
+ * read there for `<`. That goes on up to a blank line, which ends whatever a line may be part of.
+ */
+function withoutReach(text: string): {
+  readonly inert: string
+  readonly fence: string | null
+  readonly isUnsure: boolean
+} {
   let fence: string | null = null
-  for (const line of clean.split('\n')) {
+  let [isUnsure, isDoubtful] = [false, false]
+  const lines = text.split('\n').map(line => {
     if (fence !== null) {
       if (closes(line, fence)) fence = null
+      return line
+    }
+    const [, backticks, tildes] = (isUnsure ? null : opener.exec(line)) ?? []
+    fence = backticks ?? tildes ?? null
+    if (fence !== null || /^[ \t]*$/.test(line)) {
+      isDoubtful = false
+      return line
+    }
+    isUnsure ||= unsure.test(line)
+    const parts = isDoubtful ? null : splitAtSpans(line)
+    isDoubtful = parts === null
+    // Text and spans take turns.
+    return (parts ?? [line]).map((part, index) => (index % 2 === 0 ? withoutTags(part) : part)).join('')
+  })
+  return { inert: lines.join('\n'), fence, isUnsure }
+}
+
+/**
+ * What decides about spans of code: backticks; the end of a link, which may have some in its address; and what may be the
+ * beginning of an address, as which they count up to the next space.
+ */
+const mark = /(\]\((?:[^\s()<>`"'\\]*\))?)|([ \t<])|(:|www\.)|(\\?)(`+)/gi
+
+/**
+ * A line as text, a span of code, text and so on; null when its spans depend on more than the line, or on what is not
+ * looked at here: marks without a counterpart, links, cells of tables.
+ */
+function splitAtSpans(line: string): readonly string[] | null {
+  const parts: string[] = []
+  let from = 0
+  let isAddress = false
+  mark.lastIndex = 0
+  for (let found = mark.exec(line); found !== null; found = mark.exec(line)) {
+    const [whole, link, gap, , escape, run] = found
+    if (link === '](') return null
+    if (run === undefined) {
+      isAddress = gap === undefined && (link === undefined || isAddress || /:|www\./i.test(link))
       continue
     }
-    const [, backticks, tildes] = opener.exec(line) ?? []
-    fence = backticks ?? tildes ?? null
-    if (fence === null && unsure.test(line)) return quote(clean)
+    const start = found.index
+    const end = isAddress || escape !== '' ? -1 : endOfSpan(line, start + whole.length, run.length)
+    const span = line.slice(start, end)
+    if (end === -1 || span.includes('|') || span.includes(']:')) return null
+    parts.push(line.slice(from, start), span)
+    from = end
+    mark.lastIndex = end
   }
-  return fence === null ? clean : `${clean}\n${fence}`
+  parts.push(line.slice(from))
+  return parts
 }
+
+/** Behind the next run of as many backticks; -1 when there is none. */
+function endOfSpan(line: string, from: number, length: number): number {
+  const runs = /`+/g
+  runs.lastIndex = from
+  for (let found = runs.exec(line); found !== null; found = runs.exec(line)) {
+    if (found[0].length === length) return runs.lastIndex
+  }
+  return -1
+}
+
+/** An address in angle brackets; what begins a tag, a comment or the like, escaped or not; whatever else is escaped. */
+const tag = /<https?:\/\/[^\s<>`\\]*>|\\?<(?=[a-z!/?])|\\[^]/gi
+
+/** Text of a line without the beginning of any HTML, and without the end of a label that would define a link. */
+const withoutTags = (text: string): string =>
+  text.replaceAll(']:', ']\\:').replace(tag, found => (found.endsWith('<') ? found.replace(/\\?</, '&lt;') : found))
 
 function closes(line: string, fence: string): boolean {
   const [, mark = ''] = /^ {0,3}(`{3,}|~{3,})[ \t]*$/.exec(line) ?? []

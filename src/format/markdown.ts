@@ -4,22 +4,23 @@
  */
 import type { ContentBlock, EventOf, SessionEvent, SessionHeader, TurnEndReason, UserMessage } from '../core/events.ts'
 import { isAppendSurfaceEvent, isReplaceSurfaceEvent } from '../core/surface.ts'
-import { asIs, codeFence, codeSpan, isoTime, oneLine, prettyJson, quote } from './markdown-text.ts'
+import { asIs, codeFence, codeSpan, isoTime, oneLine, plainLine, prettyJson, quote, withinQuote } from './markdown-text.ts' // biome-ignore format: one line
 
 export type MarkdownOptions = {
-  /** The heading; the session's id unless said otherwise. */
+  /** The heading, a text without marks; the session's id unless said otherwise. */
   readonly title?: string
 }
 
 /**
  * The transcript of a log that a session admits, piece by piece: joined, they are the text. What people and models wrote
- * is Markdown and stays as it is, in a quote where it might swallow what follows; what tools wrote is fenced.
+ * is Markdown and stays as it is, but for tags and definitions of links, which are mere text here, and in a quote where it
+ * might swallow what follows; what tools wrote is fenced.
  */
 export function* transcriptMarkdown(
   { header, events }: { readonly header: SessionHeader; readonly events: Iterable<SessionEvent> },
   { title = '' }: MarkdownOptions = {},
 ): Generator<string> {
-  const heading = oneLine(title)
+  const heading = plainLine(title)
   const id = `Session ${codeSpan(header.id)}`
   yield `# ${heading === '' ? id : heading}\n`
   const state: State = { place: 'top', calls: new Map() }
@@ -136,7 +137,7 @@ function* blockParts(content: readonly ContentBlock[], state: State, isTool = fa
     if ((type === 'text' || type === 'reasoning') && text.trim() === '') continue
     isEmpty = false
     if (type === 'text') yield next.isTool ? codeFence(text) : asIs(text)
-    else if (type === 'reasoning') yield quote(`**Reasoning**\n\n${text}`)
+    else if (type === 'reasoning') yield quote(`**Reasoning**\n\n${withinQuote(text)}`)
     else if (type === 'tool-call') {
       const { id, name, arguments: args } = block
       const call = { id: String(id), name: String(name), text: String(args) }
@@ -150,7 +151,7 @@ function* blockParts(content: readonly ContentBlock[], state: State, isTool = fa
 function attachmentLine(type: 'image' | 'file', attachment: Fields): string {
   const { attachmentId, name = attachmentId, mediaType, width, height, bytes } = attachment
   const facts = [
-    typeof mediaType === 'string' ? oneLine(mediaType) : '',
+    typeof mediaType === 'string' ? plainLine(mediaType) : '',
     typeof width === 'number' && typeof height === 'number' ? `${width} × ${height}` : '',
     typeof bytes === 'number' ? `${bytes} bytes` : '',
   ].filter(fact => fact !== '')

@@ -4,7 +4,7 @@
  */
 import type { SessionEvent, SessionHeader } from '../core/events.ts'
 import { isKnownEventType } from '../core/vocabulary.ts'
-import { formatRefusal } from './errors.ts'
+import { formatRefusal, shown } from './errors.ts'
 
 /**
  * Answers with what is to stand in the place of `text`; with the same text when nothing has to go. Asked for every text
@@ -82,7 +82,7 @@ const discriminators: ReadonlySet<string> = new Set(['id', 'type', 'role', 'kind
 
 /** Members of described payloads that hold JSON of others. */
 const realms: ReadonlyMap<string, Realm> = new Map<string, Realm>([
-  ...'arguments args meta replayState llmStreamCall body'.split(' ').map(name => [name, 'opaque'] as const),
+  ...'arguments args meta replayState body'.split(' ').map(name => [name, 'opaque'] as const),
   ...(
     'inputSchema route system persona toolFilter schedule goal member task todos files item matcher decision stopReason ' +
     'phase'
@@ -227,10 +227,13 @@ function pathOf(place: Place | null): string {
 // ── Events ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 /**
- * The event with its texts as `redact` answers; the very same event when it changes none. Never changes what it is given.
+ * The event with its texts as `redact` answers; the very same event when nothing of it changes. Never changes what it is given.
  *
  * A stream holds the text of its answer once more, cut anywhere: when anything in the stream, put together, or in its
  * message changes, the event's `stream` is empty afterwards, and the message alone says what was said.
+ *
+ * What a summary was made of, its `llmStreamCall`, is left out of every event, whatever `redact` answers, which is not
+ * asked about it: it holds the summary once more, in pieces, in a form nobody has described.
  *
  * @throws {FormatError} `payload` with the path when `redact` answers with anything but a text.
  */
@@ -240,9 +243,9 @@ export function redactEvent(event: SessionEvent, redact: Redactor): SessionEvent
   const known = isKnownEventType(type)
   const realm = known && type !== 'subagent/catalog' ? 'described' : 'foreign'
   const hasStream = type === 'assistant/message' || type === 'assistant/attempt'
-  let data = rewrite(event.data, type, realm, ask, null, hasStream ? 'stream' : null)
+  const told = type === 'compaction/summary' ? withoutCall(event.data) : event.data
+  let data = rewrite(told, type, realm, ask, null, hasStream ? 'stream' : null)
   if (hasStream) data = withoutStream(event.data, data as Members, ask)
-  if (type === 'compaction/summary') data = withoutCall(event.data, data)
 
   // Nobody here knows what it is; a text of its own it may be, even there.
   const op: unknown = known ? undefined : (event as { readonly surfaceOp?: unknown }).surfaceOp
@@ -272,15 +275,14 @@ function askerOf(event: { readonly type: string; readonly seq: number }, seq: nu
     })
     if (typeof answer === 'string') return answer
     const path = pathOf(place)
-    const what = `has a text at ${path} for which redaction answered with ${answer === null ? 'null' : `a value of type ${typeof answer}`}, not a text`
+    const what = `has a text at ${shown(path, 200)} for which redaction answered with ${answer === null ? 'null' : `a value of type ${typeof answer}`}, not a text`
     throw formatRefusal('payload', event, what, { path })
   }
 }
 
-/** What a summary was made of may hold it in pieces, in a form nobody has described. */
-function withoutCall(original: unknown, data: unknown): unknown {
-  if (data === original || !isContainer(original) || !isContainer(data)) return data
-  if (data['summary'] === original['summary'] && data['rawOutput'] === original['rawOutput']) return data
+/** The payload of a summary without what it was made of. */
+function withoutCall(data: unknown): unknown {
+  if (!isContainer(data) || !Object.hasOwn(data, 'llmStreamCall')) return data
   const { llmStreamCall: _, ...rest } = data
   return rest
 }

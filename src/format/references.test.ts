@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { FormatError } from './errors.ts'
-import { atSeq, type MapSeq, withReferences } from './references.ts'
+import { type MapSeq, opaqueAt, withReferences } from './references.ts'
 import { logOf } from './migration-kit.ts'
 import type { StoredEvent } from './stored.ts'
 
@@ -80,8 +80,8 @@ describe('references', () => {
       { sourceEventSeqs: [1, 2], surfaceOp: { op: 'replace', start: 1, end: 2 } },
     )
     expect(withReferences(before, 20, same, 'start')).toBe(before)
-    expect(atSeq(before, 20)).toBe(before)
-    expect(atSeq(before, 21)).toEqual({ ...before, seq: 21 })
+    expect(opaqueAt(before, 20, same)).toBe(before)
+    expect(opaqueAt(before, 21, same)).toEqual({ ...before, seq: 21 })
   })
 
   it('[F5] spells the ends of a range the newer way, in the same place of the envelope', () => {

@@ -53,8 +53,20 @@ export function withReferences(event: StoredEvent, seq: number, map: MapSeq, spe
   }
 }
 
-/** The event at another seq, with everything else as it is. */
-export const atSeq = (event: StoredEvent, seq: number): StoredEvent => (event.seq === seq ? event : { ...event, seq })
+/**
+ * An event nobody knows, as it stands at `seq` of the newer log: as it is, but for the list of its sources, which every
+ * reader takes for seqs. It is moved, without those that became part of other events.
+ */
+export function opaqueAt(event: StoredEvent, seq: number, map: MapSeq): StoredEvent {
+  const { sourceEventSeqs: sources } = event
+  if (!Array.isArray(sources)) return event.seq === seq ? event : { ...event, seq }
+  const moved = (sources as readonly number[]).map(map).filter(target => target !== null)
+  if (event.seq === seq && moved.length === sources.length && moved.every((target, at) => target === sources[at])) {
+    return event
+  }
+  const { sourceEventSeqs: _sources, ...rest } = event
+  return { ...rest, seq, ...(moved.length === 0 ? {} : { sourceEventSeqs: moved }) }
+}
 
 function movedPayload(type: string, data: Members, one: Moved<unknown>, list: Moved<unknown>): Members {
   switch (type) {

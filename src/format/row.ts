@@ -9,7 +9,7 @@ import { snapshotJson } from '../core/json.ts'
 import { isPayload } from '../core/shapes.ts'
 import { checkSurfaceFields } from '../core/surface.ts'
 import { isSurfaceEventType } from '../core/vocabulary.ts'
-import { formatRefusal } from './errors.ts'
+import { formatRefusal, shown } from './errors.ts'
 import type { SourceSeqs } from './source-seqs.ts'
 import type { StoredEvent } from './stored.ts'
 
@@ -17,7 +17,11 @@ export type Row = Record<string, unknown>
 
 const minusZero = /-0(?!\d)/
 const largeExponent = /[eE][+-]?\d\d\d/
-const LONG = 300
+/** Fewer digits do not leave the numbers with an exponent of two. */
+const LONG = 200
+
+/** Characters of what a check of the session says; it may name keys of the row. */
+const LONGEST = 400
 
 /**
  * Whether a line may hold a number that JSON text can say and JSON values cannot: −0, or one beyond the largest. Mostly
@@ -29,7 +33,7 @@ function mayHoldOddNumber(line: string): boolean {
   // So many digits in a row stand on one of these places, wherever they begin.
   for (let at = LONG - 1; at < line.length; at += LONG) {
     const code = line.charCodeAt(at)
-    if (code >= 48 && code <= 57 && /\d{150}/.test(line.slice(at + 1 - LONG, at + LONG))) return true
+    if (code >= 48 && code <= 57 && /\d{100}/.test(line.slice(at + 1 - LONG, at + LONG))) return true
   }
   return false
 }
@@ -48,7 +52,7 @@ export function parseRow(line: string): Row | string {
       snapshotJson(value)
     } catch (error) {
       if (!(error instanceof SessionError)) throw error
-      return `holds a number that is none of JSON. ${error.message}`
+      return `holds a number that is none of JSON. ${shown(error.message, LONGEST)}`
     }
   }
   return value as Row
@@ -66,7 +70,7 @@ const ENVELOPE: ReadonlySet<string> = new Set([
 
 /** What is wrong with the envelope of a row; null when nothing is. Its seq is checked apart. */
 export function envelopeProblem(row: Row): string | null {
-  for (const key of Object.keys(row)) if (!ENVELOPE.has(key)) return `may not have the key ${key}`
+  for (const key of Object.keys(row)) if (!ENVELOPE.has(key)) return `may not have the key ${shown(key)}`
   if (typeof row['type'] !== 'string') return 'has no type'
   if (!Number.isSafeInteger(row['time'])) return 'has a time that is not a safe integer'
   if (row['data'] === undefined) return 'has no data'
@@ -96,7 +100,7 @@ export function canonicalProblem(event: StoredEvent): string | null {
       checkSurfaceFields(event as unknown as SessionEvent)
     } catch (error) {
       if (!(error instanceof SessionError)) throw error
-      return error.message.replace(`${type} at seq ${event.seq} `, '')
+      return shown(error.message.replace(`${type} at seq ${event.seq} `, ''), LONGEST)
     }
   }
   if (typeof data !== 'object' || data === null) return null
@@ -140,6 +144,8 @@ export function checkStructure({ type, seq, data, ignorable }: Row): void {
     throw formatRefusal('withdrawn-type', event, 'is of a type that version 3 renamed to tool/ptc-dispatch')
   }
   if (type === 'system/message' && !isPayload(type, data)) {
-    throw formatRefusal('payload', event, 'has a payload that is none of a system message', { path: '$' })
+    throw formatRefusal('payload', event, 'should have turn, step and message of a system message, and no more', {
+      path: '$',
+    })
   }
 }

@@ -4,7 +4,7 @@
  */
 import { isSafeNonNegativeInteger } from '../core/ids.ts'
 import { isInventoryType } from './inventory.ts'
-import { atSeq, type MapSeq, withReferences } from './references.ts'
+import { type MapSeq, opaqueAt, withReferences } from './references.ts'
 import type { Migration, Stage, StageContext } from './migration.ts'
 import type { StoredEvent } from './stored.ts'
 import { promptOf } from './v2-to-v3.ts'
@@ -64,13 +64,13 @@ class Boundaries implements Stage {
     switch (event.type) {
       case 'turn/start':
       case 'turn/end':
-        this.#closeInserted(event)
+        this.#closeAny(event)
         this.#turn = event.type === 'turn/start' ? turnOf(event) : null
         this.#step = null
         this.#lastStep = 0
         break
       case 'step/start': {
-        this.#closeInserted(event)
+        this.#closeAny(event)
         const { turn, step } = numbersOf(event) ?? { turn: 0, step: 0 }
         this.#beginStep({ turn, step, isInserted: false })
         break
@@ -102,7 +102,8 @@ class Boundaries implements Stage {
   #stepBefore(event: StoredEvent): number | null {
     switch (event.type) {
       case 'step/start':
-        return Math.max(0, (numbersOf(event)?.step ?? 0) - 1)
+        // Twice the same number rather than 0, which no reader of version 3 takes.
+        return Math.max(1, (numbersOf(event)?.step ?? 1) - 1)
       case 'turn/start':
       case 'turn/end':
         return this.#lastStep + 1
@@ -134,8 +135,22 @@ class Boundaries implements Stage {
   }
 
   #closeInserted(event: StoredEvent): void {
-    if (this.#step?.isInserted !== true) return
-    const { turn, step } = this.#step
+    if (this.#step?.isInserted === true) this.#close(event)
+  }
+
+  /** Ends what is open where a step can no longer be; one that was recorded and never ended is listed. */
+  #closeAny(event: StoredEvent): void {
+    if (this.#step === null) return
+    const { turn, step, isInserted } = this.#step
+    if (!isInserted && turn !== this.#turn) return
+    this.#close(event)
+    if (isInserted) return
+    const message = `${event.type} at seq ${event.seq} comes where step ${step} of turn ${turn} never ended: its end was put in`
+    this.#context.repair?.({ code: 'step-boundary', seq: event.seq, message })
+  }
+
+  #close(event: StoredEvent): void {
+    const { turn, step } = this.#step as StepName
     this.#emitBefore(event, 'step/end', { turn, step })
     this.#step = null
   }
@@ -155,7 +170,7 @@ class Boundaries implements Stage {
     if (event.type === 'request/header') this.#prompt = promptOf(event)
     const seq = this.#next
     const isKnown = isInventoryType(event.type, 2)
-    const moved = isKnown ? withReferences(event, seq, this.#map, 'start') : atSeq(event, seq)
+    const moved = isKnown ? withReferences(event, seq, this.#map, 'start') : opaqueAt(event, seq, this.#map)
     this.#targets[event.seq] = seq
     this.#next += 1
     this.#context.emit(moved, event.seq)

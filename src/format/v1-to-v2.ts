@@ -7,7 +7,7 @@ import { isSafeNonNegativeInteger } from '../core/ids.ts'
 import { packStream, type TimedChunk } from '../core/stream-records.ts'
 import { FormatError, type FormatErrorCode, formatRefusal } from './errors.ts'
 import { isInventoryType } from './inventory.ts'
-import { atSeq, type MapSeq, withReferences } from './references.ts'
+import { type MapSeq, opaqueAt, withReferences } from './references.ts'
 import type { Stage, StageContext, Migration } from './migration.ts'
 import type { StoredEvent, StoredHeader } from './stored.ts'
 
@@ -153,12 +153,21 @@ class Embedding implements Stage {
 
   #takeOther(event: StoredEvent): void {
     if (!isInventoryType(event.type, 1)) this.#admitUnknown(event)
+    if (event.type === 'session-log-deepseek/delivery-accepted') this.#checkDelivery(event)
     if (SETTLES.has(event.type)) this.#settle()
     if (event.type === 'turn/start') this.#openTurn(event)
     if (event.type === 'turn/end') this.#turn = null
     if (STEP_STATES.has(event.type)) this.#isStepOpen = event.type === 'step/start'
     if (this.#attempt === null) this.#put(event)
     else this.#held.push(event)
+  }
+
+  /** A record of delivery of this version names this session, unless it is inherited. */
+  #checkDelivery(event: StoredEvent): void {
+    const { sessionFormatVersion: version, sessionId } = isMembers(event.data) ? event.data : {}
+    const { id } = this.#context.header
+    if (version !== 1 || sessionId === id || event.seq < (this.#cut ?? 0)) return
+    throw formatRefusal('delivery', event, `names another session than ${id}`, { path: '$.sessionId' })
   }
 
   #admitUnknown(event: StoredEvent): void {
@@ -233,7 +242,7 @@ class Embedding implements Stage {
   #carry(event: StoredEvent): void {
     const seq = this.#next
     const isKnown = isInventoryType(event.type, 1)
-    const carried = isKnown ? withReferences(event, seq, this.#map, 'start') : atSeq(event, seq)
+    const carried = isKnown ? withReferences(event, seq, this.#map, 'start') : opaqueAt(event, seq, this.#map)
     this.#targets[event.seq] = seq
     this.#emit(carried, event.seq)
   }

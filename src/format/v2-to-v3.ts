@@ -5,7 +5,7 @@
 import { FormatError, type FormatErrorCode, formatRefusal } from './errors.ts'
 import { inventoryProblem } from './inventory.ts'
 import { type MessageSlot, messageSlots, unknownKind, withRenamedSources } from './message-slots.ts'
-import { atSeq, type MapSeq, withReferences } from './references.ts'
+import { type MapSeq, opaqueAt, withReferences } from './references.ts'
 import type { Stage, StageContext, Migration } from './migration.ts'
 import type { StoredEvent, StoredHeader } from './stored.ts'
 
@@ -71,9 +71,10 @@ class Promotion implements Stage {
   }
 
   push(event: StoredEvent): void {
-    if (this.#isUnknown(event)) return this.#carry(event, atSeq(event, this.#next))
+    if (this.#isUnknown(event)) return this.#carry(event, opaqueAt(event, this.#next, this.#map))
     this.#checkEnvelope(event)
     this.#checkMessages(event, messageSlots(event))
+    this.#checkDescriptor(event)
     if (SURFACE.has(event.type) && this.#head === null) {
       throw formatRefusal('order', event, 'stands before the first step, where no system message can precede it')
     }
@@ -163,6 +164,13 @@ class Promotion implements Stage {
     }
     const problem = unknownKind(slots)
     if (problem !== null) this.#keep(event, true, 'payload', `${problem.what}, at ${problem.path}`, problem.path)
+  }
+
+  /** Only a log of version 0 was asked this before. */
+  #checkDescriptor({ type, seq, data }: StoredEvent): void {
+    const version = type === 'subagent/descriptor' && isMembers(data) ? data['version'] : 3
+    if (version === 3) return
+    this.#keep({ type, seq } as StoredEvent, true, 'payload', 'should have 3 at $.version', '$.version')
   }
 
   #checkDelivery(event: StoredEvent): void {

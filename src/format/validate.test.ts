@@ -161,7 +161,9 @@ describe('validateLog', () => {
     expect(found(settled('Hi', all, { usage }, { replayState }))).toEqual(['stream 5'])
     expect(found(settled('Hello', all, {}, { replayState }))).toEqual(['stream 5'])
     expect(found(settled('Hello', all, { usage }))).toEqual(['stream 5'])
-    expect(found(settled('Hello', chunks))).toEqual(['stream 5']) // no finish
+    // A stream that never finished counts as one that stopped.
+    expect(found(settled('Hello', chunks))).toEqual([])
+    expect(found(settled('Hi', chunks))).toEqual(['stream 5'])
     expect(found(settled('Hello', chunks.slice(0, 2), { interrupted: true }))).toEqual([])
     expect(found(settled('Hel', chunks.slice(0, 2), { interrupted: true }))).toEqual(['stream 5'])
     expect(found(settled('anything', []))).toEqual([])

@@ -9,12 +9,12 @@ import { isSafeNonNegativeInteger, SessionSeq } from '../core/ids.ts'
 import type { Invariant } from '../core/invariant.ts'
 import { compactionInvariant } from '../core/invariants/compaction-invariant.ts'
 import { turnInvariant } from '../core/invariants/session-invariant.ts'
-import { streamInvariant } from '../core/invariants/stream-invariant.ts'
 import { checkEnvelope } from '../core/log.ts'
 import { inWords } from '../core/message-projection.ts'
 import { checkedCut } from '../core/seed.ts'
 import { checkHeader } from '../core/shapes.ts'
 import { streamMismatch } from '../core/stream-grammar.ts'
+import { expandStream } from '../core/stream-records.ts'
 import { type FormatError, formatRefusal } from './errors.ts'
 import { LogWalk, NO_CHANGE, type Problem } from './log-walk.ts'
 import { pairInvariant, type Provenance, relationInvariant } from './relations.ts'
@@ -49,7 +49,7 @@ export function validateLog(
   }
   const walk = new LogWalk(extensions, [
     turnInvariant,
-    compactionInvariant,
+    compactionInvariantOf(events),
     quickRetryInvariant,
     exactStreamInvariant,
     pairInvariant,
@@ -94,7 +94,7 @@ export function* brokenRelations(
 ): Generator<FormatError, undefined> {
   const walk = new LogWalk(new Extensions({}), [
     turnInvariant,
-    compactionInvariant,
+    compactionInvariantOf(events),
     quickRetryInvariant,
     relationInvariant(provenanceOf(header, markedCut(events))),
   ])
@@ -114,15 +114,54 @@ export function* brokenRelations(
   }
 }
 
-/** Like `streamInvariant`, without what this library changes on purpose when it commits an answer. */
+/**
+ * `compactionInvariant` for a log that is there as a whole: one knows of a compaction whose process died, since an
+ * end-seed comes before its end, that turns may begin and end over it.
+ */
+function compactionInvariantOf(events: readonly unknown[]): Invariant {
+  const orphaned = new Set<number>()
+  let since: number[] | null = null
+  for (const event of events) {
+    const type = memberOf(event, 'type')
+    if (type === 'compaction/start') since ??= []
+    else if (type === 'compaction/end') since = null
+    else if (type === 'session/end-seed') {
+      for (const seq of since ?? []) orphaned.add(seq)
+      since = null
+    } else if (type === 'turn/start' || type === 'turn/end') since?.push(seqOf(event) ?? -1)
+  }
+  return {
+    ...compactionInvariant,
+    problem: (committed, log) =>
+      orphaned.has(committed.event.seq) ? null : compactionInvariant.problem(committed, log),
+  }
+}
+
+/** Streams that can be read, and messages that say what theirs did; one that never finished counts as one that stopped. */
 const exactStreamInvariant: Invariant = {
   key: 'stream',
-  problem(committed, log) {
-    const { event } = committed
-    const problem = streamInvariant.problem(committed, log)
-    if (problem !== null || event.type !== 'assistant/message') return problem
-    return streamMismatch(event.data, { exact: true })
+  problem({ event }) {
+    if (event.type !== 'assistant/message' && event.type !== 'assistant/attempt') return null
+    try {
+      expandStream(event.data.stream)
+    } catch (error) {
+      if (!(error instanceof SessionError)) throw error
+      return error.message
+    }
+    return event.type === 'assistant/message' ? streamMismatch(event.data, { exact: true }) : null
   },
+}
+
+/**
+ * The messages of a migrated log that do not say what their streams did: reading does not ask, but what is stored anew
+ * has to (spec 8.4).
+ */
+export function* brokenStreams(events: readonly SessionEvent[]): Generator<FormatError, undefined> {
+  for (const event of events) {
+    if (event.type !== 'assistant/message' || event.data.stream.length === 0) continue
+    const problem = streamMismatch(event.data, { exact: true })
+    if (problem !== null) yield formatRefusal('stream', event, `does not say what its stream did: ${problem}`)
+  }
 }
 
 class Findings {

@@ -62,5 +62,7 @@ async function* transcriptLines(log: ExportedLog, { redact, title }: ExportOptio
   ])
   const events: SessionEvent[] = []
   for await (const event of log.events) events.push(redact === undefined ? event : redactEvent(event, redact))
-  yield* transcriptMarkdown({ header: log.header, events }, title === undefined ? {} : { title })
+  const heading =
+    title === undefined ? undefined : (redact?.(title, { seq: null, type: 'session', path: '$.title' }) ?? title)
+  yield* transcriptMarkdown({ header: log.header, events }, heading === undefined ? {} : { title: heading })
 }

@@ -3,6 +3,7 @@
  * be written: the new log takes the old one's place in one step, and the old one stays until the new one was read back
  * (SPEC F16).
  */
+import { SessionError, type SessionErrorCode } from '../core/errors.ts'
 import { type SessionEvent, type SessionHeader, SESSION_FORMAT_VERSION } from '../core/events.ts'
 import { LogId, SessionId, SessionSeq } from '../core/ids.ts'
 import { equalJson, jsonText } from '../core/json.ts'
@@ -37,14 +38,22 @@ export const isOtherVersion = ({ header }: Pick<Generation, 'header'>): boolean 
 export async function readCurrentLog(
   storage: SessionStorage,
   record: Pick<SessionRecord, 'header'>,
+  purpose: 'read' | 'store' = 'read',
 ): Promise<CurrentLog> {
   if (!isOtherVersion(record)) return { header: record.header, events: await readStoredEvents(storage, record) }
   const { newLogReader } = await import('../files/read-log.ts')
-  const reader = newLogReader()
+  const reader = newLogReader({ purpose })
   // The header first: a newer version is refused by name, before any event is read.
   reader.line(JSON.stringify({ type: 'session', delegationDepth: 0, ...record.header }))
   for (const event of await readStoredEvents(storage, record)) reader.line(jsonText(event))
-  const { header, events, inheritedEventCount } = reader.end()
+  const { header, events, inheritedEventCount, repairs } = reader.end()
+  // A file may be torn; what a transaction stored is whole, and nothing of it may be left out.
+  for (const { seq, message } of repairs) {
+    throw new StorageError('corrupt', `The stored log of session ${header.id} is damaged. ${message}`, {
+      sessionId: header.id,
+      seq,
+    })
+  }
   return { header, events, ...(inheritedEventCount === undefined ? {} : { inheritedEventCount }) }
 }
 
@@ -87,7 +96,7 @@ export async function toCurrentGeneration(claimed: SessionRecord, parts: Parts):
   }
   if (!isOtherVersion(record)) return record
 
-  const log = await readCurrentLog(storage, record)
+  const log = await readCurrentLog(storage, record, 'store')
   // Admission first: what could not be opened later must not be written now.
   Session.fromRestore({ ...options, ...log, readOnly: true })
   const replaced = await storage.storeLog({
@@ -108,13 +117,23 @@ async function forget(storage: SessionStorage, record: SessionRecord): Promise<S
   return rest
 }
 
+/** What says that the program lacks something, not the log. */
+const LACKS: ReadonlySet<SessionErrorCode> = new Set([
+  'interpreter-missing',
+  'unknown-type',
+  'invariant',
+  'registration',
+])
+
 async function isWhole(storage: SessionStorage, record: SessionRecord, options: SessionOptions): Promise<boolean> {
   try {
     Session.fromRestore({ ...options, ...(await readCurrentLog(storage, record)), readOnly: true })
     return true
-  } catch {
-    // Whatever is wrong with it: the one it replaced is there.
-    return false
+  } catch (error) {
+    // What cannot be read just now, or not by this program, may be whole all the same: then both stay.
+    if (error instanceof StorageError && error.code === 'corrupt') return false
+    if (error instanceof SessionError && !LACKS.has(error.code)) return false
+    throw error
   }
 }
 

@@ -1,14 +1,15 @@
 /** A log from a file becomes a stored session, whole or not at all (SPEC F15). */
+import { SessionError } from '../core/errors.ts'
 import type { SessionEvent, SessionHeader } from '../core/events.ts'
 import { LogId, SessionId } from '../core/ids.ts'
 import { equalJson } from '../core/json.ts'
 import { repairLog } from '../core/repair.ts'
-import { Session } from '../core/session.ts'
 import type { SessionOptions } from '../core/session-options.ts'
 import type { LogSource } from '../files/bytes.ts'
 import type { ReadProgress } from '../files/read-log.ts'
+import { FormatError } from '../format/errors.ts'
 import type { Repair } from '../format/migration.ts'
-import { type SessionRecord, type SessionStorage } from '../storage/storage.ts'
+import { type SessionRecord, type SessionStorage, StorageError } from '../storage/storage.ts'
 import { type CurrentLog, readCurrentLog, segmentsOf } from './generations.ts'
 
 export type ImportOptions = {
@@ -51,16 +52,12 @@ export async function readImport(
   { mode = 'strict', signal, onProgress }: ImportOptions,
   options: SessionOptions,
 ): Promise<ImportedLog> {
-  const { locateError, newLogReader, readLog } = await import('../files/read-log.ts')
-  const reader = newLogReader({ mode })
-  const log = await readLog(source, { mode, signal, onProgress }, reader)
+  const { admitLog, newLogReader, readLog } = await import('../files/read-log.ts')
+  const reader = newLogReader({ mode, purpose: 'store' })
+  const read = await readLog(source, { mode, signal, onProgress }, reader)
+  const { log } = admitLog(read, reader, { ...options, readOnly: true })
   const { header, events, version, repairs, isUnterminated, eventCount: fileEventCount, inheritedEventCount } = log
   const known = inheritedEventCount === undefined ? {} : { inheritedEventCount }
-  try {
-    Session.fromRestore({ ...options, header, events, ...known, readOnly: true })
-  } catch (error) {
-    throw locateError(error, reader)
-  }
   return { header, events, ...known, version, fileEventCount, repairs, isUnterminated }
 }
 
@@ -77,8 +74,11 @@ export async function relationOf(
   let stored: CurrentLog
   try {
     stored = await readCurrentLog(storage, record)
-  } catch {
-    return 'other'
+  } catch (error) {
+    // What cannot be read as a log is another one; what cannot be read just now is nobody knows what.
+    if (error instanceof FormatError || error instanceof SessionError) return 'other'
+    if (error instanceof StorageError && error.code === 'corrupt') return 'other'
+    throw error
   }
   if (!equalJson(lineage(stored.header), lineage(header))) return 'other'
   const common = Math.min(stored.events.length, events.length)
@@ -96,12 +96,15 @@ function addedByOpening(stored: CurrentLog, events: readonly SessionEvent[]): re
 }
 
 /** What must be the same for two logs to be one. */
-const lineage = ({ id, createdAt, isSeeded, parentSession, cwd }: SessionHeader) => [
+const lineage = ({ id, createdAt, isSeeded, ...more }: SessionHeader) => [
   id,
   createdAt,
   isSeeded,
-  parentSession ?? null,
-  cwd ?? null,
+  more.parentSession ?? null,
+  more.cwd ?? null,
+  more.origin ?? null,
+  more.delegationDepth ?? 0,
+  more.agentPreset ?? null,
 ]
 
 /** Stores a log under the id of its header: as a new session, or in place of its beginning. */
@@ -116,5 +119,11 @@ export async function storeImport(
     time: now,
     ...(replaces === undefined ? {} : { replaces }),
   })
-  if (replaces !== undefined) await storage.forgetPrevious(SessionId(header.id), stored.epoch)
+  if (replaces === undefined) return
+  try {
+    await storage.forgetPrevious(SessionId(header.id), stored.epoch)
+  } catch (error) {
+    // The log is stored; whoever opens the session next finds the old one beside it, and forgets it.
+    if (!(error instanceof StorageError)) throw error
+  }
 }

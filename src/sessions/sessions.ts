@@ -181,6 +181,7 @@ export class Sessions {
    */
   async import(source: LogSource, options: ImportOptions = {}): Promise<ImportResult> {
     const { newId } = this.#options
+    if (options.id === '') throw new SessionError('header', 'Expected a non-empty session id')
     const { header: own, ...log } = await readImport(source, options, this.#options)
     const header = options.id === undefined ? own : { ...own, id: options.id }
     const kept = await this.#import({ ...log, header }, options.signal)
@@ -188,32 +189,49 @@ export class Sessions {
   }
 
   /** Null when the id is another log's, or in use. */
-  #import(log: ImportedLog, signal: AbortSignal | undefined): Promise<ImportResult | null> {
-    const { storage } = this.#options
+  async #import(log: ImportedLog, signal: AbortSignal | undefined): Promise<ImportResult | null> {
     const id = SessionId(log.header.id)
-    return this.#queue.run(id, async () => {
-      const relation = await relationOf(storage, await storage.get(id), log)
-      signal?.throwIfAborted()
-      if (relation === 'same') return importResult(log, 'unchanged')
-      if (relation === 'other' || this.#live.has(id)) return null
-      let release: Release
-      try {
-        release = await this.#lease(id)
-      } catch (error) {
-        if (error instanceof StorageError && error.code === 'in-use') return null
-        throw error
-      }
-      try {
-        const replaces = await storage.claim(id)
-        // Another writer may have been here before the lease was ours.
-        const now = await relationOf(storage, replaces, log)
-        if (now !== relation) return null
-        await this.#store(log, replaces)
-        return importResult(log, relation === 'none' ? 'created' : 'extended')
-      } finally {
-        release()
-      }
-    })
+    // Somebody else may be about to store the very same log.
+    for (let wait = 0; ; wait += 1) {
+      const result = await this.#queue.run(id, () => this.#tryImport(id, log, signal))
+      if (result !== 'busy') return result
+      if (wait === PATIENCE) return null
+      await new Promise(resolve => setTimeout(resolve, PATIENCE_MS))
+    }
+  }
+
+  async #tryImport(
+    id: SessionId,
+    log: ImportedLog,
+    signal: AbortSignal | undefined,
+  ): Promise<ImportResult | 'busy' | null> {
+    const { storage } = this.#options
+    const relation = await relationOf(storage, await storage.get(id), log)
+    signal?.throwIfAborted()
+    if (relation === 'same') return importResult(log, 'unchanged')
+    if (relation === 'other' || this.#live.has(id)) return null
+    let release: Release
+    try {
+      release = await this.#lease(id)
+    } catch (error) {
+      if (!(error instanceof StorageError) || error.code !== 'in-use') throw error
+      // What is open elsewhere is left alone; what is not stored yet may be an import.
+      return relation === 'none' ? 'busy' : null
+    }
+    try {
+      const replaces = await storage.claim(id)
+      // Another writer may have been here before the lease was ours.
+      if ((await relationOf(storage, replaces, log)) !== relation) return 'busy'
+      await this.#store(log, replaces)
+      return importResult(log, relation === 'none' ? 'created' : 'extended')
+    } catch (error) {
+      // Without a lease they share, two writers meet in the storage.
+      const isOvertaken = error instanceof StorageError && (error.code === 'exists' || error.code === 'stale-epoch')
+      if (!isOvertaken) throw error
+      return 'busy'
+    } finally {
+      release()
+    }
   }
 
   async #importAs(log: ImportedLog): Promise<ImportResult> {
@@ -338,6 +356,10 @@ export class Sessions {
     })
   }
 }
+
+/** How often, and after how many ms, an import looks again whether an id it wants is free. */
+const PATIENCE = 20
+const PATIENCE_MS = 100
 
 type WriterStart = Pick<WriteBehindOptions, 'logId' | 'epoch' | 'nextSeq' | 'create'>
 

@@ -21,11 +21,18 @@ const PAGE = 256
 /** Every stored event, a page at a time: what was read before is not kept. @throws {StorageError} `corrupt`. */
 export async function* readStoredPages(
   storage: SessionStorage,
-  { header, nextSeq }: Pick<SessionRecord, 'header' | 'nextSeq'>,
+  { header, nextSeq, logId }: Pick<SessionRecord, 'header' | 'nextSeq' | 'logId'>,
 ): AsyncGenerator<SessionEvent, void> {
   const id = SessionId(header.id)
   for (let seq = 0; seq < nextSeq; ) {
     const segments = await storage.read(id, SessionSeq(seq), SessionSeq(Math.min(seq + PAGE, nextSeq)))
+    // The session may be another one by now: two logs must not be read as one.
+    if ((await storage.get(id))?.logId !== logId) {
+      throw new StorageError('not-found', `The log of session ${id} was replaced while it was read`, {
+        sessionId: id,
+        seq,
+      })
+    }
     for (const segment of segments) {
       // A segment may reach beyond the page on both sides.
       const events = parseSegment(id, segment).slice(seq - segment.firstSeq, nextSeq - segment.firstSeq)

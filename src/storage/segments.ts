@@ -2,6 +2,7 @@
  * From which logs a range of a session is read, and whether what was found there fits. Pure; used by every storage.
  */
 import { type LogId, SessionSeq, type SessionId, isSafeNonNegativeInteger } from '../core/ids.ts'
+import { jsonText } from '../core/json.ts'
 import { type Segment, type SessionRecord, StorageError } from './storage.ts'
 import { endOfInherited } from './stored-session.ts'
 
@@ -78,7 +79,7 @@ function cut(id: SessionId, part: ReadPart, segment: Segment): Segment {
     throw misfit(id, part, segment.firstSeq, `the segment says ${segment.count} events and holds ${events.length}`)
   }
   const kept = events.slice(from - segment.firstSeq, to - segment.firstSeq)
-  return { firstSeq: SessionSeq(from), count: kept.length, text: JSON.stringify(kept) }
+  return { firstSeq: SessionSeq(from), count: kept.length, text: jsonText(kept) }
 }
 
 function parseArray(id: SessionId, part: ReadPart, segment: Segment): readonly unknown[] {

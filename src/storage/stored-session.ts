@@ -48,6 +48,7 @@ export function planAppend(stored: SessionRecord | null, batch: AppendBatch): Se
 export function planLog(stored: SessionRecord | null, { session, time, replaces }: WholeLog): SessionRecord {
   const id = SessionId(session.header.id)
   const nextSeq = endOfInherited(session.inherited)
+  if (id === '') refuse(id, 'the id is empty')
   checkCreate(id, 1, nextSeq, session)
   if (!Number.isFinite(time)) refuse(id, `time must be finite, not ${time}`)
   if (replaces === undefined) {

@@ -261,7 +261,7 @@ class Host {
         ...(id === undefined ? {} : { id: SessionId(id) }),
       })
     } catch (error) {
-      if (!cancel.signal.aborted) throw error
+      if (!cancel.signal.aborted || error !== cancel.signal.reason) throw error
       throw new WorkerError('cancelled', 'The import was cancelled; nothing was stored', {}, { cause: error })
     } finally {
       port.close()

@@ -109,7 +109,8 @@ describe('retries', () => {
   it('[I8] say who they are and how long they wait', () => {
     const on = after(...inStep)
     expect(on.try(plan({ delayMs: 0 }))).toBe('accepted')
-    for (const wrong of [-1, 0.5, 2 ** 53, '9', null])
+    expect(on.try(plan({ delayMs: 0.5 }))).toBe('accepted')
+    for (const wrong of [-1, '9', null])
       expect(on.try(plan({ delayMs: wrong }))).toContain('expected delayMs')
     expect(on.try(plan({ retryId: '' }))).toBe('expected a retryId, found ""')
     expect(on.try(plan({ policyKey: 7 }))).toBe('expected a policyKey, found 7')

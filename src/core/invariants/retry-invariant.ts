@@ -101,7 +101,8 @@ function planProblem(data: Fields, log: LogView): string | null {
   if (mode === 'normal' ? !isSafeNonNegativeInteger(maxRetries) : maxRetries !== undefined) {
     return expected(mode === 'normal' ? 'maxRetries in mode normal' : 'no maxRetries in mode always', maxRetries)
   }
-  return isSafeNonNegativeInteger(delayMs) ? null : expected('delayMs of at least 0', delayMs)
+  // Jitter may leave a fraction.
+  return Number.isFinite(delayMs) && (delayMs as number) >= 0 ? null : expected('delayMs of at least 0', delayMs)
 }
 
 /** Whether an earlier chain has this id, as far as the log is resident: all of it in `verify`. */
