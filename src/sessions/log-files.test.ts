@@ -3,7 +3,9 @@ import { describe, expect, it, vi } from 'vitest'
 import { throughJson, user } from '../core/builders.ts'
 import type { SessionEvent, SessionHeader } from '../core/events.ts'
 import { LogId, SessionId, SessionSeq } from '../core/ids.ts'
+import { imageOffloading } from '../core/interpreters/image-offload.ts'
 import { bytesOf } from '../files/bytes.ts'
+import { readLog } from '../files/read-log.ts'
 import { FormatError } from '../format/errors.ts'
 import { memoryStorage } from '../storage/memory.ts'
 import { type SessionStorage, StorageError } from '../storage/storage.ts'
@@ -192,6 +194,116 @@ describe('import', () => {
     expect((await sessions.open(result.id)).session.surface.nodes).toEqual([4, 3, 6])
   })
 
+  it('F10 F15 what stands before an event no session takes can be kept', async () => {
+    const { sessions } = house()
+    const result = await sessions.import(fileOf('sur-06-replace-shadowed-endpoint'), { mode: 'recoverable' })
+    expect(result.repairs).toMatchObject([{ code: 'kept-prefix', line: 24, seq: 22 }])
+    expect(result.eventCount).toBe(24)
+    expect((await sessions.open(result.id)).session.length).toBeGreaterThan(24)
+    // A log whose header is wrong has nothing to keep.
+    await expect(
+      sessions.import(fileOf('frk-07-seeded-without-marker'), { mode: 'recoverable' }),
+    ).rejects.toMatchObject({ code: 'header', line: 1 })
+  })
+
+  it('F5 F15 [case 123] a message that does not say what its stream did is read, but not stored anew', async () => {
+    const { sessions, storage } = house()
+    const wrong = fileOf('mig-01-basic.v0').replace('"text":"Hello there"}],"source"', '"text":"Hallo"}],"source"')
+    expect((await readLog(wrong)).events).toHaveLength(9)
+    await expect(sessions.import(wrong)).rejects.toMatchObject({ code: 'stream', seq: 14, line: 16 })
+    expect(await storage.list()).toEqual([])
+    const { repairs } = await sessions.import(wrong, { mode: 'recoverable' })
+    expect(repairs).toMatchObject([{ code: 'kept-relation', seq: 14 }])
+    const other = house()
+    const id = SessionId(await storeOld(other.storage, wrong))
+    await expect(other.sessions.open(id)).rejects.toMatchObject({ code: 'stream', seq: 14 })
+    expect(await stored(other.storage, id)).toHaveLength(17)
+  })
+
+  it('F10 F11 a record nobody knows can be exported after its log was mended', async () => {
+    const lines = linesOf(fileOf('mig-01-basic.v0'))
+    const record = { type: 'x/note', seq: 15, time: 1, data: {}, ignorable: true, sourceEventSeqs: [2, 5, 14] }
+    const moved = lines.slice(16).map(line => line.replace(/"seq":(\d+)/, (_, seq) => `"seq":${Number(seq) + 1}`))
+    const { sessions } = house()
+    const text = [...lines.slice(0, 16), JSON.stringify(record), ...moved].join('\n')
+    const { repairs, id } = await sessions.import(text, { mode: 'recoverable' })
+    expect(repairs).toMatchObject([{ code: 'kept-verbatim', seq: 15 }])
+    const note = eventsOf(await exported(sessions, id)).find(({ type }) => (type as string) === 'x/note')
+    // The message of the person and that of the model; the chunk is part of the latter now.
+    expect(note).toMatchObject({ sourceEventSeqs: [3, 6] })
+  })
+
+  it('F15 an id is never empty', async () => {
+    const { sessions, storage } = house()
+    await expect(sessions.import(basic, { id: SessionId('') })).rejects.toMatchObject({ code: 'header' })
+    expect(await storage.list()).toEqual([])
+  })
+
+  it.each([
+    ['that share a lease', (lease: Lease) => lease],
+    ['that share none', () => memoryLease()],
+  ])('F15 of two tabs %s and read the same file, both have the one session', async (_what, leaseOf) => {
+    const { sessions, storage, lease } = house()
+    const other = new Sessions({ storage, lease: leaseOf(lease), now: handClock().now, newId: countedIds('other') })
+    const results = await Promise.all([sessions.import(basic), other.import(basic)])
+    expect(results.map(({ id }) => id)).toEqual([basicId, basicId])
+    expect(results.map(({ outcome }) => outcome).sort()).toEqual(['created', 'unchanged'])
+    expect(await storage.list()).toHaveLength(1)
+  })
+
+  it('F15 a storage that cannot be read just now makes no copy', async () => {
+    const storage = observedStorage()
+    const { sessions } = house(storage)
+    await sessions.import(basic)
+    vi.spyOn(storage, 'read').mockRejectedValueOnce(new StorageError('unavailable', 'lost'))
+    await expect(sessions.import(basic)).rejects.toMatchObject({ code: 'unavailable' })
+    expect(await storage.list()).toHaveLength(1)
+  })
+
+  it('F15 W13 what was stored is stored, though the log it replaced could not be forgotten', async () => {
+    const storage = observedStorage()
+    const { sessions } = house(storage)
+    const rest = linesOf(basic)
+    await sessions.import(rest.slice(0, 5).join('\n'))
+    vi.spyOn(storage, 'forgetPrevious').mockRejectedValueOnce(new StorageError('unavailable', 'killed'))
+    expect(await sessions.import(basic)).toMatchObject({ outcome: 'extended' })
+    expect((await storage.get(SessionId(basicId)))?.previous).toBeDefined()
+    // Neither a storage that fails for a moment nor a program that lacks something takes it back.
+    vi.spyOn(storage, 'read').mockRejectedValueOnce(new StorageError('unavailable', 'lost'))
+    await expect(sessions.open(SessionId(basicId))).rejects.toMatchObject({ code: 'unavailable' })
+    expect(await stored(storage, basicId)).toHaveLength(9)
+    expect((await sessions.open(SessionId(basicId))).session.surface.nodes).toEqual([4, 3, 6])
+    expect((await storage.get(SessionId(basicId)))?.previous).toBeUndefined()
+  })
+
+  it('F16 a program without an interpreter leaves both logs to one that has it', async () => {
+    const { sessions, storage } = house()
+    const offload = { type: 'image/offload', seq: 9, time: 1, data: { targets: [{ seq: 3, imageIndexes: [0] }] } }
+    const image = {
+      type: 'image',
+      attachment: { attachmentId: 'i', mediaType: 'image/png', bytes: 1, width: 1, height: 1 },
+    }
+    const before = basic.replace('"content":[{"type":"text","text":"hello"}]', `"content":[${JSON.stringify(image)}]`)
+    await sessions.import(before)
+    const claimed = await storage.claim(SessionId(basicId))
+    const text = `[${[...linesOf(before).slice(1), JSON.stringify(offload)].join(',')}]`
+    await storage.storeLog({
+      session: { header: headerOf(basic), logId: LogId('longer'), inherited: [] },
+      segments: [{ firstSeq: SessionSeq(0), count: 10, text }],
+      time: 2,
+      ...(claimed === null ? {} : { replaces: claimed }),
+    })
+    await expect(sessions.open(SessionId(basicId))).rejects.toMatchObject({ code: 'interpreter-missing' })
+    const able = new Sessions({
+      storage,
+      lease: memoryLease(),
+      now: handClock().now,
+      newId: countedIds(),
+      projections: [imageOffloading],
+    })
+    expect((await able.open(SessionId(basicId))).session.eventAt(9)?.type).toBe('image/offload')
+  })
+
   it('F15 a storage that fails in the middle leaves nothing', async () => {
     const storage = observedStorage()
     const { sessions } = house(storage)
@@ -274,6 +386,53 @@ describe('export', () => {
     const other = house()
     await other.sessions.import(zipped)
     expect(await exported(other.sessions, basicId)).toBe(await exported(sessions, basicId))
+  })
+
+  it('F11 a log that is replaced while it is exported is no part of the file', async () => {
+    const { sessions } = house()
+    const long = (text: string) => {
+      const first = linesOf(basic)[0] as string
+      const rows = Array.from({ length: 600 }, (_, seq) =>
+        JSON.stringify({
+          type: 'user/message',
+          seq,
+          time: seq,
+          data: user(`${text} ${'x'.repeat(400)}`, `m${seq}`),
+          surfaceOp: 'append',
+        }),
+      )
+      return [first, ...rows].join('\n')
+    }
+    await sessions.import(long('one'))
+    const reader = (await sessions.export(SessionId(basicId))).getReader()
+    await reader.read()
+    await sessions.delete(SessionId(basicId))
+    await sessions.import(long('two'))
+    const rest = (async () => {
+      for (let next = await reader.read(); !next.done; next = await reader.read())
+        expect(next.value.length).toBeGreaterThan(0)
+    })()
+    await expect(rest).rejects.toMatchObject({ code: 'not-found' })
+  })
+
+  it('F11 W8 a fork is exported however deep what it inherits is', async () => {
+    const { sessions } = house()
+    const first = linesOf(basic)[0] as string
+    const said = (seq: number) =>
+      JSON.stringify({ type: 'user/message', seq, time: seq, data: user('hi', `m${seq}`), surfaceOp: 'append' })
+    const deep = `{"type":"x/y","seq":1,"time":1,"data":${'['.repeat(20_000)}${']'.repeat(20_000)},"ignorable":true}`
+    await sessions.import([first, said(0), deep, said(2)].join('\n'))
+    await sessions.fork(SessionId(basicId), { id: SessionId('child'), boundary: 1 })
+    await sessions.close(SessionId('child'))
+    expect(linesOf(await exported(sessions, 'child'))[2]).toBe(deep)
+  })
+
+  it('F12 the title of a transcript is a text as well', async () => {
+    const { sessions } = house()
+    await sessions.import(basic)
+    await sessions.rename(SessionId(basicId), 'About SECRET')
+    const text = await exported(sessions, basicId, { as: 'markdown', redact: said => said.replace('SECRET', '…') })
+    expect(text).not.toContain('SECRET')
   })
 
   it('F12 texts are redacted, and what is left still opens', async () => {
@@ -363,6 +522,38 @@ describe('stored logs of older versions', () => {
       await expect(sessions.open(id)).rejects.toBeInstanceOf(FormatError)
     },
   )
+
+  it.each<[version: number, last: object]>([
+    [2, { type: 'todo/write', time: 1.5, data: { todos: [] } }],
+    [0, { type: 'user/message', time: 1, data: user('precious'), surfaceOp: 'append', sourceEventSeqs: [6] }],
+    [0, { type: 'todo/write', time: 1, data: { todos: [1] }, extra: 1 }],
+  ])('F16 the end of a stored log of version %i is never cut off', async (version, last) => {
+    const { sessions, storage } = house()
+    const header = {
+      version,
+      id: 'old',
+      createdAt: 1,
+      delegationDepth: 0,
+      ...(version === 2 ? { isSeeded: false } : {}),
+    }
+    const events = [
+      ['turn/start', { turn: 1 }],
+      ['step/start', { turn: 1, step: 1 }],
+      ['user/message', user('one'), { surfaceOp: 'append' }],
+      ['step/end', { turn: 1, step: 1 }],
+      ['turn/end', { turn: 1, reason: { kind: 'completed' } }],
+      ['turn/start', { turn: 2 }],
+    ].map(([type, data, more], seq) => JSON.stringify({ type, seq, time: 1, data, ...(more as object) }))
+    const text = [JSON.stringify({ type: 'session', ...header }), ...events, JSON.stringify({ seq: 6, ...last })].join(
+      '\n',
+    )
+    const id = SessionId(await storeOld(storage, text))
+    const before = await stored(storage, id)
+    await expect(sessions.open(id)).rejects.toMatchObject({ code: expect.stringMatching(/corrupt|envelope/) as string })
+    await expect(sessions.export(id)).rejects.toThrow()
+    expect(await stored(storage, id)).toEqual(before)
+    expect((await storage.get(id))?.logId).toBe('old')
+  })
 
   it('F3 F16 one of a newer build is refused by name, and others are not affected', async () => {
     const { sessions, storage } = house()
