@@ -81,6 +81,7 @@ export default defineConfig({
         test: {
           name: 'node',
           environment: 'node',
+          setupFiles: ['scripts/vitest-setup.mjs'],
           include: ['src/**/*.test.{ts,tsx}', 'demo/**/*.test.{ts,tsx}'],
           exclude: ['**/*.browser.test.{ts,tsx}'],
         },

@@ -356,7 +356,7 @@ describe('a keyframe that cannot be used', () => {
     expect(() => opened(change, { readOnly: false, repair: true })).toThrow(refusal('keyframe'))
   })
 
-  it('[K3] says so for another set of interpreters, types and folds', () => {
+  it('[K3, case 119] says so for another set of interpreters, types and folds', () => {
     const without = (more: object) => () => resumed(rich(), [], more)
     const [, ...others] = extensions.projections ?? []
     expect(without({ projections: others })).toThrow(refusal('interpreter-missing', { eventType: 'image/offload' }))
@@ -391,7 +391,7 @@ describe('a keyframe that cannot be used', () => {
     },
   )
 
-  it('[K3] says so for JSON of any shape in any place', () => {
+  it('[K3, case 119] says so for JSON of any shape in any place', () => {
     const hostile = fc.oneof(
       fc.jsonValue(),
       fc.constantFrom<unknown>([], {}, '', 'x', -1, 0, 1, 1.5, 2 ** 53, null, true, [null], [[0, {}]], { length: 3 }),

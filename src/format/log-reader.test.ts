@@ -49,6 +49,7 @@ const refusal = (lines: Lines, options?: Options): FormatError => {
   return expect.fail('The log was read')
 }
 const typesOf = ({ events }: ReadLog): string[] => events.map(({ type }) => type)
+const at = (seq: number, [type, data]: Entry) => ({ type, seq, time: 99, data })
 const closed = rows(turnStart(), stepStart, said(), stepEnd, turnEnd())
 
 describe('header', () => {
@@ -75,6 +76,7 @@ describe('header', () => {
     expect(refusal([{ ...V3, version: null }]).code).toBe('malformed-version')
     expect(refusal([{ ...V3, version: -1 }]).code).toBe('no-route')
     expect(refusal([{ ...V3, version: 1.5 }]).code).toBe('no-route')
+    expect(refusal([JSON.stringify(V3).replace('"version":3', '"version":-0')]).code).toBe('no-route')
     expect(refusal([{ ...V3, type: 'conversation' }]).code).toBe('foreign-header')
     expect(refusal([{ ...V3, type: undefined }]).code).toBe('foreign-header')
     expect(refusal([{ name: 'palimpsest' }]).code).toBe('foreign-header')
@@ -173,6 +175,17 @@ describe('lines', () => {
     expect(read([], { rest: JSON.stringify(HEADER) })).toMatchObject({ eventCount: 0, isUnterminated: false })
   })
 
+  it.each<[what: string, rest: object]>([
+    ['a turn/end with another seq', at(99, turnEnd())],
+    ['a type its version does not have', at(4, ['demo/x', {}])],
+    ['a member more', { ...at(4, stepEnd), extra: 1 }],
+  ])('[F8] a last line without newline that is %s is left out, and proves nothing', (_what, rest) => {
+    const log = read([HEADER, ...closed.slice(0, 4)], { rest: JSON.stringify(rest) })
+    expect([log.eventCount, log.isUnterminated]).toEqual([4, false])
+    expect(log.repairs).toMatchObject([{ code: 'torn-tail', line: 6, seq: 4 }])
+    expect(log.reader.seqMap()).toHaveLength(4)
+  })
+
   it('[F8] nothing is taken from a line of a file that is known to go on', () => {
     const { eventCount, repairs } = read([HEADER, ...closed.slice(0, 4)], {
       rest: JSON.stringify(closed[4]),
@@ -187,7 +200,6 @@ const open = rows(turnStart(), stepStart, said(), stepEnd, turnEnd(), turnStart(
   'step/start',
   { turn: 2, step: 1 },
 ])
-const at = (seq: number, [type, data]: Entry) => ({ type, seq, time: 99, data })
 
 describe('torn tails and damage', () => {
   it('[F8, case 110] rows after a gap are no part of the log', () => {
@@ -217,6 +229,11 @@ describe('torn tails and damage', () => {
     ['a value that is no object', ['null'], 'torn'],
     ['a list, and a turn/end', ['[]', at(7, turnEnd(2))], 'damaged'],
     ['a number JSON values do not have', ['{"type":"todo/write","seq":7,"time":1,"data":{"todos":[1e999]}}'], 'torn'],
+    [
+      'many digits and an exponent',
+      [`{"type":"todo/write","seq":7,"time":1,"data":{"todos":[1${'0'.repeat(211)}e99]}}`],
+      'torn',
+    ],
     ['minus zero', ['{"type":"todo/write","seq":7,"time":1,"data":{"todos":[-0]}}'], 'torn'],
     [
       'a row of deltas of the wrong length',

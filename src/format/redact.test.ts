@@ -108,6 +108,9 @@ describe('what is asked', () => {
     ],
     ['why approval is needed', draft('approval/asked', { id: 'i', toolName: 't', callId: 'c', reason: 'r' }), ['$.reason r']], // biome-ignore format: one line
     ['nothing of a decision', draft('approval/decided', { id: 'i', outcome: 'rejected' }), []],
+    ['what a hook decided', draft('hook/result', { invocationId: 'i', point: 'p', decision: 'd', durationMs: 1, stderrSummary: 's' }), ['$.decision d', '$.stderrSummary s']], // biome-ignore format: one line
+    ['why a hook decided so', draft('hook/result', { invocationId: 'i', point: 'p', decision: { kind: 'block', reason: 'r', parts: ['x'] } }), ['$.decision.reason r', '$.decision.parts[0] x']], // biome-ignore format: one line
+    ['what a command was given', draft('command/run', { commandId: 'c', name: 'n', args: 'a b', source: 'person' }), ['$.args a b']], // biome-ignore format: one line
     ['nothing of a policy', draft('approval/policy', { policy: 'ask', source: 'delegation' }), []],
     ['a failure', draft('llm/retry', { retryId: 'r', ...place, provider: 'p', policyKey: 'k', mode: 'normal', failure: { message: 'm', code: 'C' } }), ['$.failure.message m']], // biome-ignore format: one line
     ['a title', draft('session/title', { title: 't', messageSeqs: [1], source: { kind: 'llm' } }), ['$.title t']],
@@ -122,7 +125,7 @@ describe('what is asked', () => {
         provider: 'p',
         model: 'm', // biome-ignore format: one line
       }),
-      ['$.summary[0].text t', '$.rawOutput[0].text r', '$.llmStreamCall.id i'],
+      ['$.summary[0].text t', '$.rawOutput[0].text r'],
     ],
     ['why a compaction failed', draft('compaction/end', { compactionId: 'c', turn: null, error: 'e' }), ['$.error e']],
     [
@@ -232,17 +235,29 @@ describe('what comes out', () => {
     expect(places.map(({ path }) => path)).toEqual(['$.message.content[0].text', '$.message.content[1].text'])
   })
 
-  it('[F12] a summary that changes leaves out the call it came from', () => {
-    const data = { compactionId: 'c', summary: [textBlock('x')], llmStreamCall: { deltas: ['An', 'n'] } }
-    const quiet = one(draft('compaction/summary', data))
-    expect(redacted(quiet)).toBe(quiet)
-    const { llmStreamCall: _, ...rest } = data
-    for (const more of [{ summary: [textBlock('Ann')] }, { rawOutput: [textBlock('Ann')] }]) {
-      const after = redacted(one(draft('compaction/summary', { ...data, ...more })))
-      expect(after.data).toEqual(JSON.parse(JSON.stringify({ ...rest, ...more }).replace('Ann', '…')))
+  it('[F12] a summary leaves out the call it came from, which may hold a text in pieces', () => {
+    const data = { compactionId: 'c', summary: [textBlock('x')] }
+    for (const llmStreamCall of [{ deltas: ['An', 'n'] }, [{ text: 'A' }, { text: 'nn' }], 'Ann', 7]) {
+      expect(redacted(one(draft('compaction/summary', { ...data, llmStreamCall }))).data).toEqual(data)
     }
-    const called = redacted(one(draft('compaction/summary', { ...data, llmStreamCall: 'Ann' })))
-    expect(called.data).toEqual({ ...data, llmStreamCall: '…' })
+    const changed = redacted(one(draft('compaction/summary', { summary: [textBlock('Ann')], llmStreamCall: 'x' })))
+    expect(changed.data).toEqual({ summary: [textBlock('…')] })
+    for (const without of [data, null, 'x', [1]]) {
+      const event = one(draft('compaction/summary', without))
+      expect(redacted(event)).toBe(event)
+    }
+  })
+
+  it('[F12] its refusals are short, wherever the text stands', () => {
+    const event = one(draft('acme/x', { ['k'.repeat(5000)]: 'x' }, { ignorable: true }))
+    let message = ''
+    try {
+      redactEvent(event, () => null as unknown as string)
+    } catch (error) {
+      message = (error as Error).message
+    }
+    expect(message).toContain('answered with null')
+    expect(message.length).toBeLessThan(500)
   })
 })
 

@@ -84,6 +84,14 @@ describe('references', () => {
     expect(opaqueAt(before, 21, same)).toEqual({ ...before, seq: 21 })
   })
 
+  it('[F10] of an event nobody knows only its sources are moved, without those that are gone', () => {
+    const map: MapSeq = seq => (seq === 2 ? null : seq + 100)
+    const before = event('x/y', { sourceEventSeq: 1 }, { sourceEventSeqs: [1, 2, 3], surfaceOp: { op: 'replace' } })
+    expect(opaqueAt(before, 120, map)).toEqual({ ...before, seq: 120, sourceEventSeqs: [101, 103] })
+    const { sourceEventSeqs: _sources, ...rest } = before
+    expect(opaqueAt({ ...before, sourceEventSeqs: [2] }, 120, map)).toEqual({ ...rest, seq: 120 })
+  })
+
   it('[F5] spells the ends of a range the newer way, in the same place of the envelope', () => {
     const before = event('tool/result', {}, { surfaceOp: { op: 'replace', start: 1, end: 2 }, sourceEventSeqs: [1] })
     const after = withReferences(before, 20, same, 'startSeq')

@@ -55,6 +55,39 @@ const close = [stepEnd(), turnEnd()]
 const retry: Entry = ['llm/retry', { turn: 1, step: 1 }]
 const retryStarted: Entry = ['llm/retry-started', { turn: 1, step: 1 }]
 
+describe('records of delivery', () => {
+  const delivered = (data: object): Entry => ['session-log-deepseek/delivery-accepted', { throughSeq: 0, ...data }]
+
+  it('[F5] of version 1 name this session, unless they are inherited', () => {
+    const foreign = delivered({ sessionId: 'other', sessionFormatVersion: 1 })
+    expect(refusal([foreign])).toMatchObject({ code: 'delivery', seq: 0, path: '$.sessionId' })
+    expect(run([foreign, todo], { seedLength: 1 }).events[0]?.type).toBe(foreign[0])
+    // Others are looked at by the migration of their version.
+    for (const data of [{ sessionId: 's', sessionFormatVersion: 1 }, { sessionId: 'other' }]) {
+      expect(run([delivered(data)]).events).toHaveLength(1)
+    }
+  })
+})
+
+describe('retries', () => {
+  it('[F5] settle the attempt before them when they are planned, and when they start', () => {
+    const late = delta('late')
+    const done = run([...open, delta('early'), retry, late, retryStarted, delta('new'), finish(), ...close])
+    expect(outline(done).map(line => line.split(' ')[1])).toEqual([
+      'turn/start',
+      'step/start',
+      'assistant/attempt',
+      'llm/retry',
+      'assistant/attempt',
+      'llm/retry-started',
+      'assistant/attempt',
+      'step/end',
+      'turn/end',
+    ])
+    expect([2, 4, 6].map(seq => textOf(done.events[seq]))).toEqual(['early', 'late', 'new|finish'])
+  })
+})
+
 describe('chunks', () => {
   it('[F5] move into the message that cites exactly them, with their times and every boundary', () => {
     const entries = [...open, delta('a'), delta(''), delta('b'), finish(), answer('m', {}, cites(2, 3, 4, 5)), ...close]

@@ -440,6 +440,13 @@ describe('the audit', () => {
     expect(done.repairs[0]?.message).toContain('permission/preset at seq 0')
   })
 
+  it('[F5] takes no descriptor of a subagent but of version 3, or lists it', () => {
+    const descriptor = (version: number): Entry => ['subagent/descriptor', { mode: 'm', version, provider: 'p' }]
+    expect(run([descriptor(3)]).events).toHaveLength(1)
+    expect(refusal([descriptor(2)])).toMatchObject({ code: 'payload', seq: 0, path: '$.version' })
+    expect(run([descriptor(2)], { mayRepair: true }).repairs).toMatchObject([{ code: 'kept-verbatim', seq: 0 }])
+  })
+
   it('[F5] refuses unknown events even if they may be ignored, or lists those and keeps them', () => {
     const opaque: Partial<StoredEvent> = { ignorable: true, surfaceOp: 5, sourceEventSeqs: [99] }
     const entry: Entry = ['x/y', { sourceEventSeq: 1 }, opaque]

@@ -48,6 +48,18 @@ describe('validateLog', () => {
     for (let length = 0; length <= whole.length; length += 1) expect(check(whole.slice(0, length))).toEqual([])
   })
 
+  it('[F9, 8.6] a compaction whose process died may be left open over turns, up to the mark that says so', () => {
+    const start: Draft = { type: 'compaction/start', data: { compactionId: 'k', turn: null } }
+    const mark: Draft = { type: 'session/end-seed', data: {} }
+    const turns = [turnStart(1), turnEnd(1)]
+    expect(checked(start, ...turns, mark)).toEqual([])
+    expect(refused(start, ...turns, mark)).toBeUndefined()
+    // Without a mark, or after its own end, nobody knows that it died.
+    expect(checked(start, ...turns)).toEqual(['compaction 1', 'compaction 2'])
+    expect(refused(mark, start, ...turns)).toBe(2)
+    expect(checked(start, ...turns, start, mark)).toEqual(['compaction 3'])
+  })
+
   it('[F9] findings say which event breaks what', () => {
     expect(validateLog({ header: header(), events: log(turnStart(1), turnStart(2)) })).toEqual([
       {

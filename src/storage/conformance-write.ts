@@ -115,7 +115,7 @@ export const writeCases: readonly StorageCase[] = [
     ),
   ),
 
-  storageCase('append', 'W2 of two batches for the same seq one is stored', async storage => {
+  storageCase('append', 'W2 of two batches for the same seq one is stored (case 118)', async storage => {
     await store(storage, newSession('a'), [1])
     const both = await Promise.allSettled([storage.append(batch('a', 1, 1)), storage.append(batch('a', 1, 2))])
     const [first, second] = both.map(result => result.status)
@@ -123,7 +123,7 @@ export const writeCases: readonly StorageCase[] = [
     same('events', await positions(storage, 'a'), seqs('a', 0, first === 'fulfilled' ? 2 : 3))
   }),
 
-  storageCase('append', 'W2 an empty batch at the wrong seq is refused', async storage => {
+  storageCase('append', 'W2 an empty batch at the wrong seq is refused (case 115)', async storage => {
     await store(storage, newSession('a'), [2])
     await refusedWhole(storage, 'seq-conflict', batch('a', 1, 0, { durability: 'strict' }))
   }),
@@ -140,7 +140,7 @@ export const writeCases: readonly StorageCase[] = [
     }),
   ),
 
-  storageCase('ownership', 'W3 an old epoch is refused whole, the new one is served', async storage => {
+  storageCase('ownership', 'W3 an old epoch is refused whole, the new one is served (case 118)', async storage => {
     await store(storage, newSession('a'), [2])
     const claimed = await storage.claim(A)
     same('claimed record', claimed, await storage.get(A))

@@ -184,7 +184,7 @@ export const databaseCases: readonly DatabaseCase[] = [
     },
   ),
 
-  databaseCase('W10 a newer database is refused and untouched', async (open, database) => {
+  databaseCase('W10 a newer database is refused and untouched (case 117)', async (open, database) => {
     const newer = await openRaw(database, 2, db => db.createObjectStore('future').put('kept', 'key'))
     newer.close()
     const storage = open()
