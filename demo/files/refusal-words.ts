@@ -20,6 +20,8 @@ const faults: Readonly<Record<FormatErrorCode, string>> = {
   header: 'The first line of the log, the header of the session, is malformed.',
   corrupt: 'The log is damaged in the middle: a line cannot be read, and later ones show that more came after it.',
   compression: 'The compressed file is damaged, or of a kind that cannot be read here.',
+  'too-long': 'A line of the log is longer than anything this build can hold.',
+  source: 'What was given to be opened is not a file.',
   envelope: 'An event is not written the way its format version writes events.',
   'unknown-type': 'The log has an event of a kind that its format version does not have.',
   'withdrawn-type': 'The log has an event of a kind that was withdrawn.',

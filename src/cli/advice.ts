@@ -1,7 +1,7 @@
 /** What a refusal and repairs say to people, and what they can do. */
 import { SessionError } from '../core/errors.ts'
 import { type Opened, type Refused } from './open.ts'
-import { clean, count } from './text.ts'
+import { count, inLine } from './text.ts'
 
 /** Codes of refusals that say nothing about damage: the file is none of ours, or none of ours yet. */
 const foreign = ['foreign-header', 'malformed-version', 'no-route']
@@ -33,13 +33,14 @@ export function* remarks(opening: Opened | Refused, recover: boolean): Generator
   const { file, refusal } = opening
   if (refusal !== null) {
     const place = placeInWords(refusal)
-    yield `palimpsest: ${file} is refused (${refusal.code}${place === '' ? '' : `, ${place}`}): ${clean(refusal.message)}\n`
+    const where = `${refusal.code}${place === '' ? '' : `, ${place}`}`
+    yield `palimpsest: ${inLine(`${file} is refused (${where}): ${refusal.message}`)}\n`
     yield `palimpsest: ${adviceFor(opening, recover)}\n`
     return
   }
   for (const repair of opening.log.repairs) {
     const place = placeInWords(repair)
-    yield `palimpsest: repaired (${repair.code}${place === '' ? '' : `, ${place}`}): ${clean(repair.message)}\n`
+    yield `palimpsest: repaired (${repair.code}${place === '' ? '' : `, ${place}`}): ${inLine(repair.message)}\n`
   }
   if (opening.closers.length > 0) {
     const types = opening.closers.map(({ type }) => type).join(', ')

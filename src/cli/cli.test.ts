@@ -185,7 +185,7 @@ describe('verify --json', () => {
     // The session refuses these: seq and line are those of the file all the same.
     ['sur-06-replace-shadowed-endpoint.jsonl', 22, { code: 'surface-range', seq: 22, line: 24 }],
     ['sur-15-head-plus-neighbour.jsonl', 16, { code: 'system-head', seq: 16, line: 18 }],
-    ['frk-07-seeded-without-marker.jsonl', 9, { code: 'header' }],
+    ['frk-07-seeded-without-marker.jsonl', 9, { code: 'header', line: 1 }],
   ]
   it.each(refusals)('[F17] %s is refused after %s events', async (name, events, refusal) => {
     const report = await verify(file(name))
@@ -333,6 +333,14 @@ describe('migrate', () => {
     expect((await readdir(folder)).filter(name => name.endsWith('.tmp'))).toEqual([])
   })
 
+  it('[F17] 3 for a file whose name is too long', async () => {
+    for (const length of [240, 300]) {
+      const { code, out, err } = await cli(['migrate', basic, '-o', join(folder, 'n'.repeat(length))])
+      expect({ code, out }).toEqual({ code: 3, out: '' })
+      expect(err).toMatch(/^palimpsest: Cannot write .*: its name is too long\n$/)
+    }
+  })
+
   it('[F17] waits for whoever reads, and stops quietly when they leave', async () => {
     let log = (await cli(['migrate', current])).out
     const event = JSON.stringify({ type: 'acme/note', time: 1, data: 'x'.repeat(1000), ignorable: true })
@@ -390,15 +398,76 @@ describe('show', () => {
     expect(JSON.parse(out)).toMatchObject({ header: { version: 3 }, surface: [4, 3, 6, 8, 9], messages: 5 })
   })
 
-  it('[F17] what a log says does not command the terminal', async () => {
-    const log = (await readFile(current, 'utf8')).replace('"text":"', '"text":"\\u001b[2J\\u009b2J')
-    for (const argv of [
-      ['show', '--messages', '-'],
-      ['show', '--events', '-'],
-      ['show', '-'],
-    ]) {
-      expect((await cli(argv, { stdin: [log] })).out).not.toContain('\x1b')
+  it('[F17] nothing of a log or an argument commands the terminal, or looks like a line of ours', async () => {
+    const evil = '\x1b[31mX\u009b31mY\x07\x7f\nFAKE  accepted'
+    const json = (value: object) => JSON.stringify(value)
+    const event = (seq: number, type: string, data: object, more: object = {}) =>
+      json({ type, seq, time: 1, data, ...more })
+    const attachment = { attachmentId: evil, name: evil, mediaType: 'image/png', bytes: 1, width: 1, height: 1 }
+    const call = { type: 'tool-call', id: evil, name: evil, arguments: '{}' }
+    const content = [
+      { type: 'text', text: evil },
+      { type: 'image', attachment },
+      { type: 'file', attachment },
+    ]
+    const log = [
+      json({ type: 'session', version: 3, id: evil, createdAt: 1, isSeeded: false, delegationDepth: 0, cwd: evil }),
+      event(0, 'turn/start', { turn: 1 }),
+      event(1, 'step/start', { turn: 1, step: 1 }),
+      event(2, 'user/message', { id: evil, role: 'user', content, source: { kind: 'plugin', plugin: evil, form: 'notice', summary: evil } }, { surfaceOp: 'append' }), // biome-ignore format: one line
+      event(3, 'assistant/message', { turn: 1, step: 1, message: { id: 'a', role: 'assistant', content: [call], source: { kind: 'model', provider: evil, model: evil } }, stream: [] }, { surfaceOp: 'append' }), // biome-ignore format: one line
+      event(4, `x/${evil}`, { [evil]: evil }, { ignorable: true }),
+    ]
+    const ends = [event(5, 'step/end', { turn: 1, step: 1 }), event(6, 'turn/end', { turn: 1, reason: { kind: evil } })]
+    const contents = [
+      [...log, ...ends, ''].join('\n'),
+      [...log, '{"torn'].join('\n'),
+      [log[0], event(0, evil, {}), ''].join('\n'),
+      [log[0], event(0, 'x', {}, { [evil]: 1 }), ends[1], ''].join('\n'),
+      'junk',
+    ]
+    const named = join(folder, '\x1b]0;name\x07\u009b2J\nFAKE  accepted.jsonl')
+    const target = join(folder, '\x1b[31mout\nFAKE')
+    const commands = [['verify'], ['verify', '--json'], ['show'], ['show', '--messages'], ['show', '--messages', '--json'], ['show', '--events'], ['show', '--events', '--json'], ['show', '--json'], ['stats'], ['stats', '--json'], ['migrate'], ['migrate', '-o', target, '--force']] // biome-ignore format: one line
+    for (const text of contents) {
+      await writeFile(named, text)
+      for (const command of commands) {
+        const { code, out, err } = await cli([...command, named], { isTTY: true })
+        expect([command, out + err]).toEqual([command, expect.not.stringMatching(/[\0-\x08\x0b-\x1f\x7f-\x9f]/)])
+        // Only what people and models say has lines of its own.
+        const isConversation = command[0] === 'show' && !command.includes('--events')
+        expect([command, code, isConversation ? err : out + err]).toEqual([command, code, expect.not.stringMatching(/^FAKE/m)]) // biome-ignore format: one line
+      }
     }
+    for (const argv of [
+      ['verify', `${named}.none`],
+      [evil, named],
+      ['verify', `--${evil}`],
+      ['migrate', named, '-o', named],
+    ]) {
+      const { code, err } = await cli(argv)
+      expect(code).toBe(3)
+      expect(err).toMatch(/^palimpsest: [^\0-\x1f\x7f-\x9f]*\n$/)
+    }
+    await rm(named)
+    await rm(target, { force: true })
+  })
+
+  it('[F17] JSON says the same with its control characters escaped, and a migrated log keeps its bytes', async () => {
+    const log = (await readFile(current, 'utf8')).replace('"text":"', '"text":"\u009b\x7f')
+    const plain = await cli(['migrate', '-'], { stdin: [log] })
+    expect(plain.out).toContain('"text":"\u009b\x7f')
+    const shown = await cli(['migrate', '-'], { stdin: [log], isTTY: true })
+    expect(shown.out).toContain('"text":"\\u009b\\u007f')
+    expect(shown.out.split('\n').slice(0, -1).map(line => JSON.parse(line) as unknown)).toEqual(plain.out.split('\n').slice(0, -1).map(line => JSON.parse(line) as unknown)) // biome-ignore format: one line
+    expect((await cli(['show', '--events', '--json', '-'], { stdin: [log] })).out).toBe(shown.out.replace(/^.*\n/, ''))
+  })
+
+  it('[F17] an event is one line, however long its type is', async () => {
+    const log = `${await readFile(current, 'utf8')}${JSON.stringify({ type: 'y'.repeat(30_000), seq: 9, time: 1, data: 1, ignorable: true })}\n`
+    const { out } = await cli(['show', '--events', '-'], { stdin: [log] })
+    expect(out.split('\n').length).toBe(11)
+    expect(out.length).toBeLessThan(3_000)
   })
 })
 

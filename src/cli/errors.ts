@@ -25,6 +25,7 @@ const words: Readonly<Record<string, string>> = {
   EPERM: 'it may not be opened',
   EEXIST: 'it is there already',
   ELOOP: 'its links lead in a circle',
+  ENAMETOOLONG: 'its name is too long',
   ENOSPC: 'no space is left',
   EROFS: 'it is on a file system that cannot be written',
 }

@@ -5,7 +5,7 @@ import type { OpenedCommand } from './command.ts'
 import { print, say } from './io.ts'
 import type { Opened } from './open.ts'
 import { writeWhole } from './output.ts'
-import { count } from './text.ts'
+import { count, inLine, plainJson } from './text.ts'
 
 export const migrate: OpenedCommand = async (opened, { output, force }, io) => {
   const { events } = opened.log
@@ -13,9 +13,14 @@ export const migrate: OpenedCommand = async (opened, { output, force }, io) => {
   for (const event of events) {
     if ('sourceEventSeqs' in event && !isKnownEventType(event.type)) eventLine(event)
   }
-  if (output === null) return print(io.stdout, linesOf(opened))
+  if (output === null) return print(io.stdout, io.stdout.isTTY === true ? plainLines(opened) : linesOf(opened))
   await writeWhole(output, linesOf(opened), { force, mode: opened.mode })
-  say(io, `palimpsest: wrote ${count(events.length, 'event')} to ${output}\n`)
+  say(io, `palimpsest: wrote ${count(events.length, 'event')} to ${inLine(output)}\n`)
+}
+
+/** For a terminal: the same values, though not the same bytes. */
+function* plainLines(opened: Opened): Generator<string> {
+  for (const line of linesOf(opened)) yield plainJson(line)
 }
 
 function* linesOf({ session, log }: Opened): Generator<string> {

@@ -53,7 +53,8 @@ export async function writeWhole(
   } catch (error) {
     throw systemCode(error) === 'EEXIST' ? taken(file) : unwritable(file, error)
   } finally {
-    await rm(temporary, { force: true })
+    // What came of it is known by now, and says more than this could.
+    await rm(temporary, { force: true }).catch(() => undefined)
   }
 }
 

@@ -7,7 +7,7 @@ import { eventLine } from '../format/write-log.ts'
 import type { OpenedCommand } from './command.ts'
 import { print } from './io.ts'
 import type { Opened } from './open.ts'
-import { clean, eventWords } from './text.ts'
+import { brief, clean, eventWords, inLine, plainJson } from './text.ts'
 
 export const show: OpenedCommand = async (opened, { messages, events, json }, io) => {
   await print(io.stdout, textOf(opened, { messages, events, json }))
@@ -22,13 +22,13 @@ function textOf(
   if (events) return json ? eventsJson(opened) : eventsText(opened)
   if (!json) return transcriptMarkdown({ header: session.header, events: [...log.events, ...closers] })
   const facts = { header: session.header, surface: session.surface.nodes, messages: session.messages.length }
-  return [`${JSON.stringify(facts)}\n`]
+  return [`${plainJson(JSON.stringify(facts))}\n`]
 }
 
 function* messagesJson(messages: readonly Message[]): Generator<string> {
   let before = '['
   for (const message of messages) {
-    yield before + jsonText(message)
+    yield before + plainJson(jsonText(message))
     before = ','
   }
   yield messages.length === 0 ? '[]\n' : ']\n'
@@ -37,7 +37,7 @@ function* messagesJson(messages: readonly Message[]): Generator<string> {
 function* messagesText(messages: readonly Message[]): Generator<string> {
   for (const [index, message] of messages.entries()) {
     const isTool = message.content.some(({ type }) => type === 'tool-result')
-    yield `${index === 0 ? '' : '\n'}── ${index + 1} ${isTool ? 'tool' : message.role} ──\n`
+    yield `${index === 0 ? '' : '\n'}── ${index + 1} ${isTool ? 'tool' : inLine(message.role)} ──\n`
     for (const block of message.content) yield `${blockText(block)}\n`
   }
 }
@@ -49,18 +49,18 @@ function blockText(block: ContentBlock): string {
     case 'reasoning':
       return `[reasoning] ${clean(block.text)}`
     case 'tool-call':
-      return clean(`[call ${block.id}] ${block.name} ${block.arguments}`)
+      return `[call ${inLine(block.id)}] ${inLine(block.name)} ${clean(block.arguments)}`
     case 'tool-result': {
       const content = block.content.map(each => (each.type === 'tool-result' ? clean(jsonText(each)) : blockText(each)))
-      return [clean(`[${block.isError === true ? 'error' : 'result'} ${block.toolCallId}]`), ...content].join('\n')
+      return [inLine(`[${block.isError === true ? 'error' : 'result'} ${block.toolCallId}]`), ...content].join('\n')
     }
     case 'image': {
       const { attachmentId, name = attachmentId, mediaType, width, height } = block.attachment
       const offloaded = block.offloaded === true ? ', offloaded' : ''
-      return clean(`[image ${name}, ${mediaType}, ${width} × ${height}${offloaded}]`)
+      return inLine(`[image ${name}, ${mediaType}, ${width} × ${height}${offloaded}]`)
     }
     case 'file':
-      return clean(`[file ${block.attachment.name}, ${block.attachment.bytes} bytes]`)
+      return inLine(`[file ${block.attachment.name}, ${block.attachment.bytes} bytes]`)
     default:
       return clean(jsonText(block))
   }
@@ -71,11 +71,11 @@ function* eventsText({ log, closers }: Opened): Generator<string> {
   for (const part of [log.events, closers]) {
     for (const event of part) {
       const { seq, time, type } = event
-      yield `${`${String(seq).padStart(width)}  ${isoTime(time)}  ${clean(type).padEnd(17)}  ${eventWords(event)}`.trimEnd()}\n`
+      yield `${`${String(seq).padStart(width)}  ${isoTime(time)}  ${brief(type, 80).padEnd(17)}  ${eventWords(event)}`.trimEnd()}\n`
     }
   }
 }
 
 function* eventsJson({ log, closers }: Opened): Generator<string> {
-  for (const part of [log.events, closers]) for (const event of part) yield eventLine(event)
+  for (const part of [log.events, closers]) for (const event of part) yield plainJson(eventLine(event))
 }

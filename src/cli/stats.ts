@@ -5,7 +5,7 @@ import { evolveUsage, usageFold } from '../views/usage.ts'
 import type { OpenedCommand } from './command.ts'
 import { print } from './io.ts'
 import type { Opened } from './open.ts'
-import { bytesInWords, clean, columns, count, durationInWords } from './text.ts'
+import { bytesInWords, columns, count, durationInWords, inLine, plainJson } from './text.ts'
 
 export type ToolStats = { readonly calls: number; readonly errors: number }
 
@@ -44,7 +44,7 @@ export type Stats = {
 
 export const stats: OpenedCommand = async (opened, { json }, io) => {
   const facts = statsOf(opened)
-  await print(io.stdout, json ? [`${JSON.stringify(facts)}\n`] : inWords(opened.file, facts))
+  await print(io.stdout, json ? [`${plainJson(JSON.stringify(facts))}\n`] : inWords(opened.file, facts))
 }
 
 export function statsOf({ log, events, bytes, session }: Opened): Stats {
@@ -126,7 +126,7 @@ function* inWords(file: string, facts: Stats): Generator<string> {
   const { system, user, assistant, tool } = messages
   const cached =
     tokens.cacheRead + tokens.cacheWrite === 0 ? '' : `, cache ${tokens.cacheRead} read ${tokens.cacheWrite} written`
-  yield `${file}: session ${clean(id)}\n`
+  yield `${inLine(file)}: session ${inLine(id)}\n`
   yield columns([
     ['version', String(version)],
     ['bytes', `${bytes} (${bytesInWords(bytes)})`],
@@ -143,7 +143,7 @@ function* inWords(file: string, facts: Stats): Generator<string> {
   yield columns(
     tools.map(([name, { calls, errors }]) => {
       const failed = errors === 0 ? '' : `, ${errors} failed`
-      return [clean(name), `${count(calls, 'call')}${failed}`] as const
+      return [inLine(name), `${count(calls, 'call')}${failed}`] as const
     }),
   )
 }

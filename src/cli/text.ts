@@ -4,13 +4,22 @@ import { jsonText } from '../core/json.ts'
 import { projectMessage } from '../core/messages.ts'
 import { wellFormedText } from '../core/well-formed.ts'
 
-/** The text without control characters but newlines and tabs. */
+/** A text of several lines without control characters but newlines and tabs. */
 export const clean = (text: string): string => wellFormedText(text.replace(/[\0-\x08\x0b-\x1f\x7f-\x9f]/g, ''))
+
+/** The text in one line without control characters; what ends lines or moves to a column is a space. */
+export const inLine = (text: string): string => clean(text.replace(/[\t-\r\x85\u2028\u2029]/g, ' '))
+
+/** JSON that means the same, with the control characters escaped that JSON may hold as they are. */
+export const plainJson = (json: string): string =>
+  json.replace(/[\x7f-\x9f]/g, char => `\\u00${char.charCodeAt(0).toString(16)}`)
 
 /** The text in one line of at most `length` characters. */
 export function brief(text: string, length: number): string {
   // Twice as much is looked at as is shown: the rest may be long.
-  const line = clean(text.slice(0, 2 * length).replace(/\s+/g, ' ')).trim()
+  const line = inLine(text.slice(0, 2 * length))
+    .replace(/\s+/g, ' ')
+    .trim()
   return line.length > length || text.length > 2 * length ? `${line.slice(0, length - 1).trimEnd()}…` : line
 }
 
@@ -51,7 +60,7 @@ export function eventWords(event: SessionEvent): string {
     case 'turn/start':
       return `turn ${event.data.turn}`
     case 'turn/end':
-      return `turn ${event.data.turn} ${event.data.reason.kind}`
+      return brief(`turn ${event.data.turn} ${event.data.reason.kind}`, 100)
     case 'step/start':
     case 'step/end':
       return `turn ${event.data.turn} step ${event.data.step}`

@@ -4,20 +4,20 @@ import type { Command } from './command.ts'
 import { print } from './io.ts'
 import type { Opening } from './open.ts'
 import { reportOf, type VerifyReport } from './report.ts'
-import { clean, columns, count } from './text.ts'
+import { columns, count, inLine, plainJson } from './text.ts'
 
 /** Findings shown to people; programs get all. */
 const MOST = 20
 
 export const verify: Command = async (opening, { json, recover }, io) => {
   const report = reportOf(opening)
-  await print(io.stdout, json ? [`${JSON.stringify(report)}\n`] : inWords(opening, report, recover))
+  await print(io.stdout, json ? [`${plainJson(JSON.stringify(report))}\n`] : inWords(opening, report, recover))
 }
 
 function* inWords(opening: Opening, report: VerifyReport, recover: boolean): Generator<string> {
   const { outcome, version, events, surface, closers, findings } = report
   const words = { accepted: 'accepted', repaired: 'accepted with repairs', refused: 'refused' }
-  yield `${opening.file}: ${words[outcome]}\n`
+  yield `${inLine(opening.file)}: ${words[outcome]}\n`
   if (opening.refusal !== null) {
     const { refusal } = opening
     const place = placeInWords(refusal)
@@ -25,7 +25,7 @@ function* inWords(opening: Opening, report: VerifyReport, recover: boolean): Gen
       ['version', version === null ? 'none' : String(version)],
       ['events', `${events} before it`],
       ['refusal', place === '' ? refusal.code : `${refusal.code} at ${place}`],
-      ['', clean(refusal.message)],
+      ['', inLine(refusal.message)],
       ['', adviceFor(opening, recover)],
     ])
     return
@@ -39,7 +39,7 @@ function* inWords(opening: Opening, report: VerifyReport, recover: boolean): Gen
     ['events', events === log.events.length ? String(events) : `${events}, opened as ${log.events.length}`],
     ['surface', `${count(surface.length, 'event')}, ${count(session.messages.length, 'message')}`],
     ...log.repairs.map(repair => ['repaired', told(repair.code, placeInWords(repair), repair.message)] as const),
-    ...closers.map(({ type, code }) => ['closed with', code === undefined ? type : `${type} ${code}`] as const),
+    ...closers.map(({ type, code }) => ['closed with', code === undefined ? type : inLine(`${type} ${code}`)] as const),
   ])
   if (findings.length === 0) return
   yield `${count(findings.length, 'finding')} beside that; the log opens all the same:\n`
@@ -53,4 +53,4 @@ function* inWords(opening: Opening, report: VerifyReport, recover: boolean): Gen
 }
 
 const told = (what: string, place: string, message: string): string =>
-  [what, place, clean(message)].filter(part => part !== '').join(': ')
+  [what, place, inLine(message)].filter(part => part !== '').join(': ')

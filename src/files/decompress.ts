@@ -7,20 +7,29 @@ export type Compression = 'none' | 'gzip' | 'zstd'
 export type Decompressed = {
   readonly compression: Compression
   readonly chunks: AsyncIterable<Uint8Array>
-  /** True once the file turned out to end in the middle of a frame. */
-  readonly isTorn: () => boolean
+  /** Why the chunks ended, or failed, before the file was whole: it ends there. Not so for damage. */
+  readonly tear: () => string | null
 }
 
-/** Looks at the first bytes, and takes the compression off. Errors come while the chunks are read: `compression`. */
+/** Filled in while chunks are read. */
+type Tear = { what: string | null }
+
+/**
+ * Looks at the first bytes, and takes the compression off. Errors come while the chunks are read: `compression`. A chunk
+ * may be empty: then there was work, and nothing came of it so far.
+ */
 export async function decompress(source: AsyncIterable<Uint8Array>): Promise<Decompressed> {
   const iterator = source[Symbol.asyncIterator]()
   const first = await firstBytes(iterator)
   const chunks = rest(first, iterator)
-  if (first[0] === 0x1f && first[1] === 0x8b)
-    return { compression: 'gzip', chunks: gunzip(chunks), isTorn: () => false }
-  if (!isZstd(first)) return { compression: 'none', chunks, isTorn: () => false }
-  const cutter = new FrameCutter()
-  return { compression: 'zstd', chunks: unzstd(chunks, cutter), isTorn: () => !cutter.isWhole }
+  const tear: Tear = { what: null }
+  const took = (compression: Compression, out: AsyncIterable<Uint8Array>) => ({
+    compression,
+    chunks: out,
+    tear: () => tear.what,
+  })
+  if (first[0] === 0x1f && first[1] === 0x8b) return took('gzip', gunzip(chunks, tear))
+  return isZstd(first) ? took('zstd', unzstd(chunks, tear)) : took('none', chunks)
 }
 
 /** At least the four bytes that say what a file is, unless it is shorter. */
@@ -54,40 +63,70 @@ async function* rest(first: Uint8Array, iterator: AsyncIterator<Uint8Array>): As
   }
 }
 
-async function* gunzip(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+/**
+ * Takes one member. Not every platform reads on behind it, none tells where it ends, and some leave out silently what
+ * they cannot read there: whatever follows is refused.
+ */
+async function* gunzip(chunks: AsyncIterable<Uint8Array>, tear: Tear): AsyncGenerator<Uint8Array> {
   const { readable, writable } = new DecompressionStream('gzip')
   const writer = writable.getWriter()
   const reader = readable.getReader()
-  /** What the source itself threw: that is no damage, whatever it is. */
-  let sourceFailure: { readonly error: unknown } | null = null
+  /** What the source itself threw, which is no damage, whatever it is; and what kept bytes from going in. */
+  const failed: { source?: { readonly error: unknown }; feed?: { readonly error: unknown } } = {}
   const watched = async function* () {
     try {
       yield* chunks
     } catch (error) {
-      sourceFailure = { error }
+      failed.source = { error }
       throw error
     }
   }
+  /** The last bytes that went in, and whether they are the last of the file. */
+  let last = new Uint8Array(0)
+  let isAllIn = false
   const feed = async () => {
-    for await (const piece of evenly(watched())) await writer.write(piece)
+    for await (const piece of evenly(watched())) {
+      last = piece.length < 4 ? Uint8Array.of(...last, ...piece).slice(-4) : piece.slice(-4)
+      await writer.write(piece)
+    }
+    isAllIn = true
     await writer.close()
   }
-  // Not every platform tells a reader that waits that the writing end failed.
-  const failure = feed().then(() => new Promise<never>(() => {}))
+  let fail = (_error: unknown): void => {}
+  feed().catch((error: unknown) => {
+    failed.feed = { error }
+    fail(error)
+  })
+  // Not every platform tells a reader that waits that the writing end failed. Nothing outlives one reading: what a race
+  // with a promise that never settles came to is held as long as that promise.
+  const read = () =>
+    new Promise<ReadableStreamReadResult<Uint8Array>>((resolve, reject) => {
+      fail = reject
+      // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- it is what was thrown
+      if (failed.feed !== undefined) reject(failed.feed.error)
+      else reader.read().then(resolve, reject)
+    })
+  let size = 0
   let isDone = false
   try {
     for (;;) {
-      const { done, value } = await Promise.race([reader.read(), failure])
+      const { done, value } = await read()
       isDone = done
-      if (done) return
+      if (done) break
+      size += value.length
       yield value
     }
+    // A member ends with its size, modulo 2^32.
+    if (!isAllIn || last.length < 4 || new DataView(last.buffer).getUint32(0, true) !== size % 2 ** 32) throw surplus()
   } catch (error) {
-    throw gzipError(error, sourceFailure)
+    if (failed.source !== undefined) throw failed.source.error
+    if (!isDamage(error)) throw error
+    if (isSurplus(error)) throw surplus(error)
+    if (isCutOff(error, isAllIn)) tear.what = 'The gzip file is cut off'
+    throw new FormatError('compression', tear.what ?? 'The gzip file is damaged', {}, { cause: error })
   } finally {
     // Nobody waits for either end: on some platforms they never say that they stopped.
-    const ends = isDone ? [failure] : [failure, reader.cancel(), writer.abort()]
-    for (const end of ends) end.catch(() => undefined)
+    if (!isDone || !isAllIn) for (const end of [reader.cancel(), writer.abort()]) end.catch(() => undefined)
   }
 }
 
@@ -116,42 +155,74 @@ async function* evenly(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8A
 const isDamage = (error: unknown): boolean =>
   error instanceof TypeError || (error instanceof Error && 'code' in error && String(error.code).startsWith('Z_'))
 
-function gzipError(error: unknown, source: { readonly error: unknown } | null): unknown {
-  if (source !== null) return source.error
-  return isDamage(error)
-    ? new FormatError('compression', 'The gzip file is damaged or cut off', {}, { cause: error })
-    : error
-}
+/** Node has a code for a file that ends too soon; browsers find out when there is no more to come. */
+const isCutOff = (error: unknown, isAllIn: boolean): boolean =>
+  error instanceof Error && ('code' in error ? error.code === 'Z_BUF_ERROR' : isAllIn)
 
-async function* unzstd(chunks: AsyncIterable<Uint8Array>, cutter: FrameCutter): AsyncGenerator<Uint8Array> {
+/** Browsers have words for what stands behind a member, and newer versions of Node a code. */
+const isSurplus = (error: unknown): boolean =>
+  error instanceof TypeError &&
+  (('code' in error && /TRAILING/.test(String(error.code))) || /junk|trailing|extra|after the end/i.test(error.message))
+
+const surplus = (cause?: unknown): FormatError =>
+  new FormatError(
+    'compression',
+    'The gzip file goes on behind its first member: several in one file cannot be read',
+    {},
+    { cause },
+  )
+
+/** Most bytes that are held back until a frame's checksum was compared; of a longer one they come as they are. */
+const HELD = 1 << 24
+
+const NOTHING = new Uint8Array(0)
+
+/**
+ * Of a frame that does not match its checksum nothing comes out, unless it is longer than what is held back. Of one that
+ * just ends all that is there does.
+ */
+async function* unzstd(chunks: AsyncIterable<Uint8Array>, tear: Tear): AsyncGenerator<Uint8Array> {
   const [{ Decompress }, { default: xxhash }] = await Promise.all([import('fzstd'), import('xxhashjs')])
-  let frame = 0
+  const cutter = new FrameCutter()
   let out: Uint8Array[] = []
+  let size = 0
+  let isHeld = false
   let decoder = new Decompress()
   let hash = xxhash.h64(0)
   const fail = (what: string, cause?: unknown): never => {
-    throw new FormatError('compression', `Frame ${frame} of the zstd file ${what}`, {}, { cause })
+    throw new FormatError('compression', `Frame ${cutter.count} of the zstd file ${what}`, {}, { cause })
   }
   for await (const chunk of chunks) {
     const parts = cutter.push(chunk)
     let next = parts.next()
     for (; next.done !== true; next = parts.next()) {
-      const { bytes, isFirst, isLast, hasChecksum, checksum } = next.value
+      const { bytes, isFirst, isLast, hasChecksum, checksum, contentSize } = next.value
       if (isFirst) {
-        frame += 1
+        size = 0
+        isHeld = hasChecksum
         hash = xxhash.h64(0)
-        decoder = new Decompress(data => out.push(data))
+        decoder = new Decompress(data => {
+          size += data.length
+          if (hasChecksum) hash.update(data.slice().buffer)
+          out.push(data)
+        })
       }
       try {
         decoder.push(bytes, isLast)
       } catch (error) {
         fail('is damaged', error)
       }
-      if (hasChecksum) for (const data of out) hash.update(data.slice().buffer)
+      const isWrong = contentSize !== null && (isLast ? size !== contentSize : size > contentSize)
+      if (isWrong) fail(`is damaged: it says it holds ${contentSize} bytes, and holds ${isLast ? size : 'more'}`)
       if (checksum !== undefined && hash.digest().toNumber() >>> 0 !== checksum) fail('does not match its checksum')
+      if (isLast || size > HELD) isHeld = false
+      if (isHeld || out.length === 0) yield NOTHING
+      if (isHeld) continue
       yield* out
       out = []
     }
     if (next.value !== null) throw new FormatError('compression', next.value)
   }
+  if (!cutter.isWhole) tear.what = 'The file ends in the middle of a zstd frame'
+  yield* out
 }

@@ -1,8 +1,9 @@
 /** Files as bytes: lines, compression, damage, progress. */
-import { gzipSync } from 'node:zlib'
+import { createGzip, gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { wellFormedText } from '../core/well-formed.ts'
+import { FormatError } from '../format/errors.ts'
 import { bytesOf } from './bytes.ts'
 import { decompress } from './decompress.ts'
 import { LineCutter } from './lines.ts'
@@ -35,6 +36,16 @@ async function collected(chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array[
 
 async function joined(chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
   return new Uint8Array(await new Response(new Blob((await collected(chunks)) as BlobPart[])).arrayBuffer())
+}
+
+async function* textPieces(): AsyncGenerator<string> {
+  yield await Promise.resolve(file(1))
+}
+
+function lockedStream(): ReadableStream {
+  const stream = new ReadableStream()
+  stream.getReader()
+  return stream
 }
 
 /** A block as it is, in a frame of its own: `1` a raw block, then RFC 8878 by hand. */
@@ -75,6 +86,7 @@ describe('bytes', () => {
   it.each<[what: string, source: Parameters<typeof bytesOf>[0], size: number | undefined]>([
     ['text', 'Grüße', 7],
     ['bytes', encoder.encode('Grüße'), 7],
+    ['a buffer', encoder.encode('Grüße').buffer, 7],
     ['a blob', new Blob(['Grüße']), 7],
     ['a stream', new Blob(['Grüße']).stream(), undefined],
     ['pieces', cut(encoder.encode('Grüße'), 2), undefined],
@@ -91,6 +103,38 @@ describe('bytes', () => {
       expect(Math.max(...pieces.map(({ length }) => length))).toBeLessThanOrEqual(1 << 20)
       expect(pieces.reduce((sum, { length }) => sum + length, 0)).toBe(large.length)
     }
+  })
+
+  it('[F14] of a text are told and come as they are encoded at once, however long it is', async () => {
+    const units = ['a', 'é', '€', '\u{1f600}', '\ud800', '\udc00']
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.constantFrom(...units), { maxLength: 12 }), fc.boolean(), async (list, isLong) => {
+        // So long that the pieces end in the middle of it.
+        const text = `${isLong ? 'x'.repeat((1 << 18) - 3) : ''}${list.join('')}`
+        const { chunks, size } = bytesOf(text)
+        const bytes = encoder.encode(text)
+        expect(size).toBe(bytes.length)
+        expect(Buffer.compare(await joined(chunks), bytes)).toBe(0)
+      }),
+      { numRuns: 100 },
+    )
+  })
+
+  it.each<[what: string, source: unknown, came: string]>([
+    ['nothing', undefined, 'undefined'],
+    ['null', null, 'null'],
+    ['a number', 7, 'number'],
+    ['a list', [1, 2], 'Array'],
+    ['an object', {}, 'Object'],
+    ['other numbers', new Float64Array(2), 'Float64Array'],
+    ['text in pieces', textPieces(), 'string'],
+    ['pieces that are null', new ReadableStream({ start: controller => controller.enqueue(null) }), 'null'],
+    ['pieces that are numbers', new ReadableStream({ start: controller => controller.enqueue(7) }), 'number'],
+    ['a locked stream', lockedStream(), 'locked'],
+  ])('[F14] do not come from %s: it is refused by name', async (_what, source, came) => {
+    const reading = readLog(source as string)
+    await expect(reading).rejects.toMatchObject({ name: 'FormatError', code: 'source' })
+    await expect(reading).rejects.toThrow(came)
   })
 
   it('[F14] let their source go when nobody wants more', async () => {
@@ -144,6 +188,44 @@ describe('lines', () => {
     expect(linesOf(encoder.encode('\ufeffa\n\ufeffb'))).toEqual(['\ufeffa', '\ufeffb'])
   })
 
+  it('[F8] that are longer than lines may be are refused with their number, before they are whole', () => {
+    for (const size of [1, 3, 100]) {
+      const lines: (string | null)[] = []
+      const cutter = new LineCutter(line => lines.push(line), 5)
+      const push = (text: string) => {
+        for (let at = 0; at < text.length; at += size) cutter.push(encoder.encode(text.slice(at, at + size)))
+      }
+      push('12345\n\n1234\n')
+      expect(lines).toEqual(['12345', '', '1234'])
+      expect(() => push('123456')).toThrow(FormatError)
+      const other = new LineCutter(() => {}, 5)
+      expect(() => other.push(encoder.encode('1\n123456\n'))).toThrow(
+        expect.objectContaining({ code: 'too-long', line: 2 }),
+      )
+    }
+  })
+
+  it('[F8, F10] of 300 MB are refused, or end the log where that was asked for', async () => {
+    const source = () =>
+      (async function* () {
+        yield await Promise.resolve(encoder.encode(file(2)))
+        for (let count = 0; count < 300; count += 1) yield new Uint8Array(1 << 20).fill(32)
+        yield encoder.encode(`\n${todo(2)}\n`)
+      })()
+    await expect(readLog(source())).rejects.toMatchObject({ name: 'FormatError', code: 'too-long', line: 4 })
+    const { eventCount, repairs } = await readLog(source(), { mode: 'recoverable' })
+    expect([eventCount, repairs]).toMatchObject([2, [{ code: 'kept-prefix', line: 4, seq: 2 }]])
+  })
+
+  it('[F8] are blank with spaces, tabs and carriage returns alone', async () => {
+    expect((await readLog(`${HEADER}\n \t\r\n\r\n${todo(0)}\n`)).repairs).toEqual([])
+    for (const blank of ['\u00a0', '\u2028', '\ufeff', '\v', '\f']) {
+      expect((await readLog(`${HEADER}\n${blank}\n${todo(0)}\n`)).repairs).toMatchObject([
+        { code: 'torn-tail', line: 2 },
+      ])
+    }
+  })
+
   it('[F14] of 50 MB are read like others', async () => {
     const long = 'é'.repeat(25_000_000)
     const log = await readLog(cut(encoder.encode(file(2, long)), 700_001))
@@ -177,6 +259,48 @@ describe('gzip', () => {
     expect(eventCount).toBeLessThan(5_000)
     expect(repairs).toMatchObject([{ code: 'torn-tail', seq: eventCount }])
   })
+
+  it('[F10, F14] that is damaged in the middle is not torn there', async () => {
+    const words = Array.from({ length: 3_000 }, (_, index) => sha256Hex(String(index)))
+    const zipped = gzipSync([HEADER, ...words.map((word, seq) => todo(seq, word)), ''].join('\n'))
+    zipped[zipped.length >> 1] = (zipped[zipped.length >> 1] as number) ^ 255
+    const { eventCount, repairs } = await readLog(zipped, { mode: 'recoverable' })
+    expect(eventCount).toBeGreaterThan(0)
+    expect(repairs).toMatchObject([{ code: 'kept-prefix', seq: eventCount }])
+    // Nothing was read before it: then there is nothing to keep, and the file is not empty either.
+    zipped.fill(255, 20, 40)
+    await expect(readLog(zipped, { mode: 'recoverable' })).rejects.toMatchObject({ code: 'compression' })
+  })
+
+  it('[F14] of several members, or with something behind, is refused by name', async () => {
+    const one = gzipSync(file(3))
+    const behind = [gzipSync(`${todo(3)}\n`), one, gzipSync(''), new Uint8Array(10), new Uint8Array(100_000)]
+    for (const more of behind) {
+      const bytes = Buffer.concat([one, more])
+      await expect(readLog(bytes)).rejects.toMatchObject({ name: 'FormatError', code: 'compression' })
+      await expect(readLog(cut(bytes, 1000))).rejects.toThrow('behind its first member')
+    }
+  })
+
+  it('[F14] is read in memory that does not grow with what is in it', async () => {
+    const zip = createGzip({ level: 1 })
+    const zipped: Uint8Array[] = []
+    zip.on('data', (chunk: Uint8Array) => zipped.push(chunk))
+    const blank = new Uint8Array(1 << 20).fill(32)
+    blank[blank.length - 1] = 10
+    zip.write(`${HEADER}\n`)
+    for (let count = 0; count < 400; count += 1) {
+      if (!zip.write(blank)) await new Promise(resolve => zip.once('drain', resolve))
+    }
+    await new Promise(resolve => zip.once('end', resolve).end())
+    const held = () => process.memoryUsage().rss / 1e6
+    const before = held()
+    let peak = 0
+    expect(
+      (await readLog(Buffer.concat(zipped), { onProgress: () => (peak = Math.max(peak, held())) })).eventCount,
+    ).toBe(0)
+    expect(peak - before).toBeLessThan(200)
+  }, 30_000)
 
   it('[F14] what the source throws is no damage', async () => {
     const failing = (async function* () {
@@ -227,8 +351,95 @@ describe('zstd', () => {
     }
   })
 
-  it('[F14] that has something else behind a frame is damaged', async () => {
-    await expect(readLog(Uint8Array.of(...whole, 1, 2, 3, 4, 5))).rejects.toMatchObject({ code: 'compression' })
+  it('[F10, F14] that has something else behind a frame is damaged, not torn', async () => {
+    for (const more of [[1], [0x28, 0xb5, 1], [0x51, 0x2a, 0x4e], [1, 2, 3, 4, 5]]) {
+      const bytes = Uint8Array.of(...whole, ...more)
+      await expect(readLog(bytes)).rejects.toMatchObject({ code: 'compression' })
+      const { eventCount, repairs } = await readLog(cut(bytes, 1), { mode: 'recoverable' })
+      expect([eventCount, repairs]).toMatchObject([3, [{ code: 'kept-prefix', line: 5, seq: 3 }]])
+    }
+    for (const more of [[0x28], [0x28, 0xb5, 0x2f], [0x5f, 0x2a], [0x50, 0x2a, 0x4d, 0x18, 9]]) {
+      expect((await readLog(Uint8Array.of(...whole, ...more))).repairs).toMatchObject([{ code: 'torn-tail', seq: 3 }])
+    }
+  })
+
+  it('[F10, F14] of a frame that does not match its checksum nothing is kept, of one that just ends all there is', async () => {
+    const frame = zstdFrame('a')
+    const bad = frame.slice()
+    bad[bad.length - 1] = (bad[bad.length - 1] as number) ^ 1
+    const taken = async (bytes: Uint8Array) => {
+      const pieces: Uint8Array[] = []
+      const { chunks, tear } = await decompress(cut(bytes, 1))
+      try {
+        for await (const chunk of chunks) pieces.push(chunk)
+      } catch (error) {
+        expect(error).toMatchObject({ code: 'compression' })
+        expect(tear()).toBeNull()
+      }
+      return Buffer.concat(pieces).toString()
+    }
+    expect(await taken(frame)).toBe('a')
+    expect(await taken(bad)).toBe('')
+    expect(await taken(Uint8Array.of(...frame, ...bad))).toBe('a')
+    // A block, and not the last one. The decompressor waits for eighteen bytes.
+    const text = 'abcdefghijklm'
+    const head = Uint8Array.of(0x28, 0xb5, 0x2f, 0xfd, 4, 0x50, text.length << 3, 0, 0, ...encoder.encode(text))
+    expect(await taken(head)).toBe(text)
+    expect(await taken(Uint8Array.of(...head, 1, 0, 0, 1, 2, 3, 4))).toBe('')
+  })
+
+  /** A header by hand, and the last block of a frame, whose content is a header line. */
+  const framed = (...header: readonly number[]) => {
+    const content = encoder.encode(`${HEADER}\n`)
+    const block = (content.length << 3) | 1
+    return Uint8Array.of(0x28, 0xb5, 0x2f, 0xfd, ...header, block & 255, block >> 8, 0, ...content)
+  }
+
+  it.each<[what: string, header: readonly number[], message: string]>([
+    ['a window of 1 GiB', [0, 20 << 3], '1024 MiB'],
+    ['a window just too large', [0, (15 << 3) | 1], '36 MiB'],
+    ['a window no number of 32 bits holds', [0, 255], 'at most 32 MiB'],
+    ['a window as large as 1 GiB of content', [0xa0, 0, 0, 0, 0x40], '1024 MiB'],
+    ['a window as large as content without end', [0xe0, 255, 255, 255, 255, 255, 255, 255, 255], 'at most 32 MiB'],
+    ['a dictionary', [1, 0x50, 7], 'dictionary (7)'],
+    ['a dictionary with a long id', [3, 0x50, 1, 0, 0, 128], 'dictionary (2147483649)'],
+    ['less content than it says', [0x60, 0, 0], 'says it holds 256 bytes'],
+    ['more content than it says, beside a window', [0x80, 0x50, 9, 0, 0, 0], 'says it holds 9 bytes'],
+    ['more content than it says', [0x20, 5], 'damaged'],
+  ])('[F14] that has %s is refused by name', async (_what, header, message) => {
+    const reading = readLog(framed(...header))
+    await expect(reading).rejects.toMatchObject({ name: 'FormatError', code: 'compression' })
+    await expect(reading).rejects.toThrow(message)
+  })
+
+  it('[F14] may have a window of 32 MiB, and a size that fits', async () => {
+    const { length } = encoder.encode(`${HEADER}\n`)
+    for (const header of [
+      [0, 15 << 3],
+      [0x20, length],
+      [0x80, 0x50, length, 0, 0, 0],
+      [1, 0x50, 0],
+    ]) {
+      expect((await readLog(framed(...header))).eventCount).toBe(0)
+    }
+  })
+
+  it('[F14] of large blocks is found in time, whatever pieces it comes in', () => {
+    const block = (1 << 17) << 3
+    const head = [0x28, 0xb5, 0x2f, 0xfd, 0, 0x50]
+    const bytes = new Uint8Array(head.length + 4 * (3 + (1 << 17)))
+    bytes.set(head)
+    for (let at = head.length; at < bytes.length; at += 3 + (1 << 17)) bytes.set([block & 255, (block >> 8) & 255, block >> 16], at) // biome-ignore format: one line
+    const cutter = new FrameCutter()
+    let count = 0
+    const start = performance.now()
+    for (const byte of bytes) for (const _part of cutter.push(Uint8Array.of(byte))) count += 1
+    expect(count).toBe(5)
+    expect(performance.now() - start).toBeLessThan(5_000)
+    const more = block + 8
+    const bad = Uint8Array.of(...head, more & 255, (more >> 8) & 255, more >> 16)
+    expect(new FrameCutter().push(bad).next().value).toMatchObject({ isFirst: true })
+    expect([...new FrameCutter().push(bad)]).toHaveLength(1)
   })
 
   it('[F14] frames are found wherever the pieces end', () => {
@@ -264,6 +475,53 @@ describe('reading', () => {
       onProgress: () => cancel.abort(new RangeError('enough')),
     })
     await expect(reading).rejects.toThrow('enough')
+  })
+
+  const lines = new Uint8Array(60_000_000).fill(10)
+  lines.set(encoder.encode(HEADER))
+  it.each<[what: string, source: () => Parameters<typeof readLog>[0]]>([
+    ['bytes', () => lines],
+    ['text', () => `${HEADER}${'\n'.repeat(60_000_000)}`],
+    ['gzip', () => gzipSync(lines, { level: 1 })],
+    [
+      'zstd',
+      () => {
+        // Blocks of one newline over and over.
+        const block = ((1 << 17) << 3) | 2
+        const blocks = Array.from({ length: 500 }, () => [block & 255, (block >> 8) & 255, block >> 16, 10]).flat()
+        return Uint8Array.of(...zstdFrame(`${HEADER}\n`), 0x28, 0xb5, 0x2f, 0xfd, 0, 0x50, ...blocks)
+      },
+    ],
+    [
+      'zstd that comes to nothing',
+      () => {
+        const blocks = new Uint8Array(3_000_000)
+        return Buffer.concat([zstdFrame(`${HEADER}\n`), Uint8Array.of(0x28, 0xb5, 0x2f, 0xfd, 0, 15 << 3), blocks])
+      },
+    ],
+    [
+      'chunks without bytes',
+      () =>
+        (async function* () {
+          for (;;) yield await Promise.resolve(new Uint8Array(0))
+        })(),
+    ],
+  ])('[F14] long %s lets others have their turn, and can be given up soon', async (_what, sourceOf) => {
+    const source = sourceOf()
+    const cancel = new AbortController()
+    let turns = 0
+    const timer = setInterval(() => {
+      turns += 1
+      if (turns === 3) cancel.abort(new RangeError('enough'))
+    }, 1)
+    let aborted = 0
+    cancel.signal.addEventListener('abort', () => (aborted = performance.now()))
+    try {
+      await expect(readLog(source, { signal: cancel.signal })).rejects.toThrow('enough')
+      expect(performance.now() - aborted).toBeLessThan(1_000)
+    } finally {
+      clearInterval(timer)
+    }
   })
 
   it.each([

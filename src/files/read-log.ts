@@ -2,13 +2,14 @@
 import { sha256 } from '@noble/hashes/sha2.js'
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js'
 import { FormatError } from '../format/errors.ts'
-import { LogReader, type ReadLog } from '../format/log-reader.ts'
+import { type FileDamage, LogReader, type ReadLog, type ReadOptions } from '../format/log-reader.ts'
 
 import { bytesOf, type LogSource } from './bytes.ts'
 import { decompress } from './decompress.ts'
 import { LineCutter } from './lines.ts'
 
 export { locateError } from '../format/log-reader.ts'
+export { admitLog } from './admit-log.ts'
 
 /** How far reading got. */
 export type ReadProgress = {
@@ -19,11 +20,9 @@ export type ReadProgress = {
   readonly events: number
 }
 
-export type ReadLogOptions = {
-  /** Default `strict`; `recoverable` opens more, by repairs that it lists (SPEC F10). */
-  readonly mode?: 'strict' | 'recoverable'
+export type ReadLogOptions = Pick<ReadOptions, 'mode' | 'purpose'> & {
   readonly signal?: AbortSignal | undefined
-  /** Told after each piece of the file. */
+  /** Told now and then, not after each piece of the file, and when all of it was read. */
   readonly onProgress?: ((progress: ReadProgress) => void) | undefined
 }
 
@@ -31,8 +30,8 @@ export type ReadLogOptions = {
 export const sha256Hex = (text: string): string => bytesToHex(sha256(utf8ToBytes(text)))
 
 /** A reader for one log; it is of use after a refusal too: it knows how far it got. */
-export const newLogReader = ({ mode = 'strict' }: Pick<ReadLogOptions, 'mode'> = {}): LogReader =>
-  new LogReader({ mode, sha256: sha256Hex })
+export const newLogReader = (options: Pick<ReadLogOptions, 'mode' | 'purpose'> = {}): LogReader =>
+  new LogReader({ ...options, sha256: sha256Hex })
 
 /**
  * Reads a log of any version, plain, gzip or zstd, as a stream: only its events are kept.
@@ -49,27 +48,58 @@ export async function readLog(
   signal?.throwIfAborted()
   const { chunks, size } = bytesOf(source, signal)
   let bytes = 0
+  let since = performance.now()
+  const tell = () => onProgress?.({ bytes, size, events: reader.eventCount })
+  const isDue = () => performance.now() - since >= SLICE_MS
+  const pause = async () => {
+    tell()
+    await macrotask()
+    since = performance.now()
+    signal?.throwIfAborted()
+  }
   const counted = async function* () {
     for await (const chunk of chunks) {
       signal?.throwIfAborted()
       bytes += chunk.length
+      // Much may be read before anything comes of it.
+      if (isDue()) await pause()
       yield chunk
     }
   }
   const file = await decompress(counted())
   const lines = new LineCutter(line => reader.line(line))
-  let damage: string | null = null
+  let damage: FileDamage | null = null
+  let isTold = false
   try {
     for await (const chunk of file.chunks) {
+      signal?.throwIfAborted()
       lines.push(chunk)
-      onProgress?.({ bytes, size, events: reader.eventCount })
+      if (isDue()) await pause()
+      else if (!isTold) tell()
+      isTold = true
     }
   } catch (error) {
-    const isDamage = error instanceof FormatError && error.code === 'compression'
-    if (!isDamage || options.mode !== 'recoverable') throw error
-    damage = error.message
+    const isDamage = error instanceof FormatError && (error.code === 'compression' || error.code === 'too-long')
+    if (!isDamage || options.mode !== 'recoverable' || reader.version === null) throw error
+    damage = { what: error.message, isTorn: file.tear() !== null }
   }
+  tell()
   signal?.throwIfAborted()
-  if (file.isTorn()) damage ??= 'The file ends in the middle of a zstd frame'
+  const tear = file.tear()
+  if (tear !== null) damage ??= { what: tear, isTorn: true }
   return reader.end(lines.end(), damage)
 }
+
+/** Most milliseconds of work at a time: then messages, timers and the page have their turn. */
+const SLICE_MS = 16
+
+// Timers would do as well, were they not made to wait.
+const macrotask = (): Promise<void> =>
+  new Promise(resolve => {
+    const { port1, port2 } = new MessageChannel()
+    port1.onmessage = () => {
+      port1.close()
+      resolve()
+    }
+    port2.postMessage(null)
+  })

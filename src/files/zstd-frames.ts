@@ -1,21 +1,35 @@
 /**
  * Where the frames of a zstd file begin and end. The decompressor knows neither: what it gives out cannot be told apart
- * by frames, and checksums are not compared by it. Follows RFC 8878, section 3.1.
+ * by frames, checksums and sizes are not compared by it, and it makes room for whatever a header asks for. Follows RFC
+ * 8878, section 3.1.
  */
+import { JoinedBytes } from './bytes.ts'
+
+type Frame = {
+  /** Whether its last part has a checksum. */
+  readonly hasChecksum: boolean
+  /** Bytes of its content, where it says so. */
+  readonly contentSize: number | null
+}
 
 /** Consecutive bytes of one frame; `checksum` comes with the last ones, when the frame has one. */
-export type FramePart = {
+export type FramePart = Frame & {
   readonly bytes: Uint8Array
   readonly isFirst: boolean
   readonly isLast: boolean
-  /** Whether its last part has a checksum. */
-  readonly hasChecksum: boolean
   /** Lower 32 bits of the XXH64 of the content. */
   readonly checksum?: number
 }
 
 const MAGIC = 0xfd2fb528
-const isSkippable = (magic: number): boolean => magic >>> 4 === 0x0184d2a5
+/** The first of sixteen. */
+const SKIPPABLE = 0x184d2a50
+const isSkippable = (magic: number): boolean => magic >>> 4 === SKIPPABLE >>> 4
+
+/** Most bytes of content a frame may refer back to, 32 MiB: the decompressor cannot follow references much farther. */
+const LARGEST_WINDOW = 1 << 25
+/** Most bytes of a block, and of its content. */
+const LARGEST_BLOCK = 1 << 17
 
 /** True for the first four bytes of a zstd file. */
 export const isZstd = (bytes: Uint8Array): boolean => {
@@ -23,94 +37,142 @@ export const isZstd = (bytes: Uint8Array): boolean => {
   return bytes.length >= 4 && (magic === MAGIC || isSkippable(magic))
 }
 
+/** Whether these bytes, fewer than four, may begin a frame. */
+function mayBegin(bytes: Uint8Array): boolean {
+  const magic = uint32(bytes, 0)
+  const mask = (1 << (8 * bytes.length)) - 1
+  return ((magic ^ MAGIC) & mask) === 0 || ((magic ^ SKIPPABLE) & mask & ~15) === 0
+}
+
 /** Cuts a file into parts of frames, whatever pieces it comes in. Skippable frames are left out. */
 export class FrameCutter {
-  #rest = new Uint8Array(0)
+  readonly #rest = new JoinedBytes()
+  /** Bytes there must be before anything can be done with them. */
+  #wanted = 0
   #skip = 0
-  /** Inside a frame: whether it has a checksum. */
-  #frame: { readonly hasChecksum: boolean } | null = null
+  #frame: Frame | null = null
+  #count = 0
 
   /** Whether what was pushed so far ends between frames. */
   get isWhole(): boolean {
     return this.#frame === null && this.#rest.length === 0 && this.#skip === 0
   }
 
-  /** The parts that are complete with `bytes`; a text that says what is wrong when there is no frame where one should be. */
+  /** Which frame it is at, the first one being 1. */
+  get count(): number {
+    return this.#count
+  }
+
+  /** The parts that are complete with `bytes`; a text that says what is wrong once the file cannot be read on. */
   *push(bytes: Uint8Array): Generator<FramePart, string | null> {
-    let data = joined(this.#rest, bytes)
-    this.#rest = EMPTY
+    let data = bytes
+    if (this.#rest.length > 0) {
+      this.#rest.push(bytes)
+      if (this.#rest.length < this.#wanted) return null
+      data = this.#rest.bytes
+      this.#rest.clear()
+    }
     for (;;) {
       if (this.#skip > 0) {
         const skipped = Math.min(this.#skip, data.length)
         this.#skip -= skipped
         data = data.subarray(skipped)
-        if (this.#skip > 0) return null
       }
       if (data.length === 0) return null
       if (this.#frame === null) {
-        if (data.length >= 4 && isSkippable(uint32(data, 0))) {
+        if (data.length < 4) {
+          if (!mayBegin(data)) return NO_FRAME
+          this.#wanted = data.length + 1
+          break
+        }
+        const magic = uint32(data, 0)
+        if (isSkippable(magic)) {
+          this.#wanted = 8
           if (data.length < 8) break
           this.#skip = uint32(data, 4)
           data = data.subarray(8)
           continue
         }
-        if (data.length >= 4 && uint32(data, 0) !== MAGIC) return 'Expected the beginning of a zstd frame'
+        if (magic !== MAGIC) return NO_FRAME
         const length = headerLength(data)
-        if (length === null) break
-        const hasChecksum = ((data[4] as number) & 4) !== 0
-        this.#frame = { hasChecksum }
-        yield { bytes: data.slice(0, length), isFirst: true, isLast: false, hasChecksum }
+        this.#wanted = length
+        if (data.length < length) break
+        this.#count += 1
+        const frame = frameOf(data)
+        if (typeof frame === 'string') return this.#says(frame)
+        this.#frame = frame
+        yield { ...frame, bytes: data.slice(0, length), isFirst: true, isLast: false }
         data = data.subarray(length)
         continue
       }
-      const block = blockOf(data, this.#frame.hasChecksum)
-      if (block === null) break
-      yield block
-      data = data.subarray(block.bytes.length)
-      if (block.isLast) this.#frame = null
+      const { length, size, isLast } = blockOf(data, this.#frame.hasChecksum)
+      if (size > LARGEST_BLOCK) return this.#says('is damaged: a block is longer than blocks can be')
+      this.#wanted = length
+      if (data.length < length) break
+      const part = { ...this.#frame, bytes: data.slice(0, length), isFirst: false, isLast }
+      yield isLast && part.hasChecksum ? { ...part, checksum: uint32(data, length - 4) } : part
+      data = data.subarray(length)
+      if (isLast) this.#frame = null
     }
-    this.#rest = data.slice()
+    this.#rest.push(data)
     return null
+  }
+
+  #says(what: string): string {
+    return `Frame ${this.#count} of the zstd file ${what}`
   }
 }
 
-const EMPTY = new Uint8Array(0)
-
-function joined(left: Uint8Array, right: Uint8Array): Uint8Array {
-  if (left.length === 0) return right
-  const both = new Uint8Array(left.length + right.length)
-  both.set(left)
-  both.set(right, left.length)
-  return both
-}
+const NO_FRAME = 'Expected the beginning of a zstd frame'
 
 function uint32(bytes: Uint8Array, at: number): number {
   const [a = 0, b = 0, c = 0, d = 0] = bytes.subarray(at, at + 4)
   return (a | (b << 8) | (c << 16) | (d << 24)) >>> 0
 }
 
-/** Bytes of a frame's header; null while it is not there as a whole. */
-function headerLength(data: Uint8Array): number | null {
-  const descriptor = data[4]
-  if (descriptor === undefined) return null
+/** How long the fields of a frame's header are, by the byte that describes it. */
+const fieldsOf = (descriptor: number) => {
   const isSingle = (descriptor & 32) !== 0
-  const dictionary = [0, 1, 2, 4][descriptor & 3] as number
-  const size = [isSingle ? 1 : 0, 2, 4, 8][descriptor >> 6] as number
-  const length = 5 + (isSingle ? 0 : 1) + dictionary + size
-  return data.length < length ? null : length
+  return {
+    isSingle,
+    dictionary: [0, 1, 2, 4][descriptor & 3] as number,
+    size: [isSingle ? 1 : 0, 2, 4, 8][descriptor >> 6] as number,
+  }
 }
 
-/** The next block of a frame, with what ends the frame when it is the last; null while it is not there as a whole. */
-function blockOf(data: Uint8Array, hasChecksum: boolean): FramePart | null {
-  if (data.length < 3) return null
+/** Bytes of a frame's header, or those it takes to know. */
+function headerLength(data: Uint8Array): number {
+  const descriptor = data[4]
+  if (descriptor === undefined) return 5
+  const { isSingle, dictionary, size } = fieldsOf(descriptor)
+  return 5 + (isSingle ? 0 : 1) + dictionary + size
+}
+
+/** What a whole header says; a text for a frame that cannot be read. */
+function frameOf(data: Uint8Array): Frame | string {
+  const descriptor = data[4] as number
+  const { isSingle, dictionary, size } = fieldsOf(descriptor)
+  const at = isSingle ? 5 : 6
+  const id = uint32(data.subarray(at, at + dictionary), 0)
+  if (id !== 0) return `was compressed with a dictionary (${id}), which is not there`
+  const field = data.subarray(at + dictionary, at + dictionary + size)
+  const contentSize = size === 0 ? null : uint32(field, 0) + uint32(field, 4) * 2 ** 32 + (size === 2 ? 256 : 0)
+  const window = isSingle ? (contentSize ?? 0) : windowOf(data[5] as number)
+  if (window > LARGEST_WINDOW) {
+    return `needs a window of ${Math.ceil(window / 2 ** 20)} MiB; at most ${LARGEST_WINDOW / 2 ** 20} MiB can be read`
+  }
+  return { hasChecksum: (descriptor & 4) !== 0, contentSize }
+}
+
+const windowOf = (descriptor: number): number => 2 ** (10 + (descriptor >> 3)) * (1 + (descriptor & 7) / 8)
+
+/** The next block of a frame: its bytes with what ends the frame when it is the last, or those it takes to know. */
+function blockOf(data: Uint8Array, hasChecksum: boolean): { length: number; size: number; isLast: boolean } {
+  if (data.length < 3) return { length: 3, size: 0, isLast: false }
   const [low, middle, high] = data as unknown as [number, number, number]
   const header = low | (middle << 8) | (high << 16)
   const isLast = (header & 1) !== 0
   const isRepeated = ((header >> 1) & 3) === 1
-  const content = 3 + (isRepeated ? 1 : header >> 3)
-  const length = content + (isLast && hasChecksum ? 4 : 0)
-  if (data.length < length) return null
-  const bytes = data.slice(0, length)
-  const part = { bytes, isFirst: false, isLast, hasChecksum }
-  return isLast && hasChecksum ? { ...part, checksum: uint32(bytes, content) } : part
+  const size = header >> 3
+  return { length: 3 + (isRepeated ? 1 : size) + (isLast && hasChecksum ? 4 : 0), size, isLast }
 }

@@ -3,6 +3,7 @@ import { SessionError } from '../core/errors.ts'
 import type { StreamRecord } from '../core/events.ts'
 import { isSafeNonNegativeInteger } from '../core/ids.ts'
 import { expandStream } from '../core/stream-records.ts'
+import { shown } from './errors.ts'
 import type { StoredEvent } from './stored.ts'
 
 type Row = Record<string, unknown>
@@ -20,7 +21,7 @@ const ROW_KEYS: readonly string[] = ['type', 'seq0', 'time0', 'data']
  */
 export function expandDeltaRow(row: Row, expected: number): readonly StoredEvent[] | string {
   const { type, seq0, time0, data } = row
-  for (const key of Object.keys(row)) if (!ROW_KEYS.includes(key)) return `may not have the key ${key}`
+  for (const key of Object.keys(row)) if (!ROW_KEYS.includes(key)) return `may not have the key ${shown(key)}`
   if (!isSafeNonNegativeInteger(seq0)) return 'has no seq0'
   if (seq0 !== expected) return `starts at seq ${seq0} where seq ${expected} should be`
   if (typeof data !== 'object' || data === null || Array.isArray(data)) return 'has data that is not an object'

@@ -17,6 +17,10 @@ export type FormatErrorCode =
   | 'corrupt'
   /** The compressed file is damaged, or of a kind that cannot be read. */
   | 'compression'
+  /** A line is longer than 256 MiB; `line` says which. */
+  | 'too-long'
+  /** What was given to be read is no source of bytes: a mistake of the caller. */
+  | 'source'
   /** An event has more or other members in its envelope than its version has. */
   | 'envelope'
   /** The version does not have this event type, and it cannot be carried over (SPEC F5). */

@@ -4,7 +4,7 @@
  */
 import { SESSION_FORMAT_VERSION } from '../core/events.ts'
 import { isSafeNonNegativeInteger } from '../core/ids.ts'
-import { FormatError } from './errors.ts'
+import { FormatError, shown } from './errors.ts'
 import type { StoredHeader } from './stored.ts'
 
 type Check = (value: unknown) => boolean
@@ -100,7 +100,7 @@ export function checkStoredHeader(
   const known = members[header.version] as Members
   const sessionId = typeof header.id === 'string' ? header.id : undefined
   const fail = (name: string, expected: string): never => {
-    const what = `The header of a log of version ${header.version} should have ${expected} at $.${name}`
+    const what = `The header of a log of version ${header.version} should have ${expected} at $.${shown(name)}`
     throw new FormatError('header', what, { ...AT, sessionId, path: `$.${name}` })
   }
   const checked: Record<string, unknown> = { version: header.version }

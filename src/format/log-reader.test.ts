@@ -37,7 +37,7 @@ type Options = { readonly mode?: 'strict' | 'recoverable'; readonly rest?: strin
 function read(lines: Lines, { mode = 'strict', rest = '', damage }: Options = {}): ReadLog & { reader: LogReader } {
   const reader = new LogReader({ mode, sha256: text => `hash of ${text}` })
   for (const line of lines) reader.line(lineOf(line))
-  return { ...reader.end(rest, damage ?? null), reader }
+  return { ...reader.end(rest, damage === undefined ? null : { what: damage, isTorn: true }), reader }
 }
 const refusal = (lines: Lines, options?: Options): FormatError => {
   try {

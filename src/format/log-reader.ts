@@ -6,7 +6,7 @@ import { SessionError } from '../core/errors.ts'
 import { SESSION_FORMAT_VERSION, type SessionEvent, type SessionHeader } from '../core/events.ts'
 import { Chain } from './chain.ts'
 import { expandDeltaRow, isDeltaRow } from './delta-rows.ts'
-import { FormatError, formatRefusal } from './errors.ts'
+import { FormatError, formatRefusal, shown } from './errors.ts'
 import { checkStoredHeader, readHeader } from './header.ts'
 import {
   canonicalProblem,
@@ -52,6 +52,9 @@ export type ReadLog = {
   /** The last line had no newline, was whole, and was taken. */
   readonly isUnterminated: boolean
 }
+
+/** What is known of a file that goes on behind what was read of it: it was torn, or it is damaged there. */
+export type FileDamage = { readonly what: string; readonly isTorn: boolean }
 
 type Issue = { readonly line: number; readonly seq: number; readonly what: string; readonly found?: number | undefined }
 
@@ -109,19 +112,19 @@ export class LogReader {
 
   /**
    * The file ended; `rest` is what stands behind the last newline. A whole row there is taken, as long as it is good;
-   * not when the file is known to go on, which `damage` says in words.
+   * not when the file is known to go on, which `damage` says.
    *
    * @throws {FormatError} as `line` does, and `foreign-header` for a file without any line.
    */
-  end(rest: string | null = '', damage: string | null = null): ReadLog {
+  end(rest: string | null = '', damage: FileDamage | null = null): ReadLog {
     const hasRest = rest === null || !isBlank(rest)
     const before = this.#seq
     // A line that was never ended proves nothing about those before it.
     if (hasRest && damage === null && this.#issue === null) this.#takeRest(rest)
     const header = this.#header
     if (header === null) throw new FormatError('foreign-header', 'The file is empty', { line: 1 })
-    if (damage !== null) this.#issue ??= { line: this.#line + 1, seq: this.#seq, what: `is not there: ${damage}` }
-    if (this.#issue !== null) this.#cut(this.#issue)
+    if (damage !== null) this.#issue ??= { line: this.#line + 1, seq: this.#seq, what: `is not there: ${damage.what}` }
+    if (this.#issue !== null) this.#cut(this.#issue, damage === null || damage.isTorn)
     const cut = header.version < 2 ? ((header['seedLength'] as number | undefined) ?? null) : null
     const inherited = this.#located(() => this.#chain?.end(cut) ?? null)
     const current = (this.#chain?.header ?? header) as unknown as SessionHeader
@@ -174,7 +177,7 @@ export class LogReader {
     const mend = (member: string, is: 'surplus' | 'missing') => {
       const message =
         is === 'surplus'
-          ? `The header has ${member}, which its version does not have; it was left out`
+          ? `The header has ${shown(member)}, which its version does not have; it was left out`
           : `The header lacks ${member}`
       this.#repairs.set(`header.${member}`, { code: 'header-member', line: this.#line, message })
     }
@@ -249,10 +252,17 @@ export class LogReader {
     this.#repairs.set('cut', { code: 'kept-prefix', line: issue.line, seq: issue.seq, message })
   }
 
-  #cut({ line, seq, what }: Issue): void {
+  #cut({ line, seq, what }: Issue, isTorn: boolean): void {
     if (this.#isProven) return
-    const message = `Line ${line} ${what}: the log was torn there, and ends with seq ${seq - 1}`
-    this.#repairs.set('cut', { code: 'torn-tail', line, seq, message })
+    const outcome = isTorn
+      ? `the log was torn there, and ends with seq ${seq - 1}`
+      : 'it and all after it were left out, and the file is damaged, not torn'
+    this.#repairs.set('cut', {
+      code: isTorn ? 'torn-tail' : 'kept-prefix',
+      line,
+      seq,
+      message: `Line ${line} ${what}: ${outcome}`,
+    })
   }
 
   /** What was migrated keeps the rules between events; a log of the current version opens as its writer left it. */
@@ -308,7 +318,7 @@ export class LogReader {
 
 const BYTE_ORDER_MARK = '\ufeff'
 
-const isBlank = (text: string): boolean => !text.startsWith('{') && text.trim() === ''
+const isBlank = (text: string): boolean => text === '' || !/[^ \t\r]/.test(text)
 
 const withBoundaries = (migrations: readonly Migration[]): readonly Migration[] =>
   migrations.length === 0 ? migrations : [...migrations.slice(0, -1), stepBoundaries, ...migrations.slice(-1)]

@@ -11,7 +11,8 @@ export const oneLine = (text: string): string =>
     .trim()
 
 /** The text in one line of Markdown that says just that: nothing in it is a mark, a tag or a link. */
-export const plainLine = (text: string): string => oneLine(text).replace(/[\\`*_[\]<>#|~&]/g, '\\$&')
+export const plainLine = (text: string): string =>
+  oneLine(text).replace(/[\\`*_[\]<>#|~&]|:(?=\/\/)|(?<=www)\./gi, '\\$&')
 
 const longestRun = (text: string): number =>
   (text.match(/`+/g) ?? []).reduce((longest, { length }) => Math.max(longest, length), 0)
@@ -96,7 +97,7 @@ function withoutReach(text: string): {
  * What decides about spans of code: backticks; the end of a link, which may have some in its address; and what may be the
  * beginning of an address, as which they count up to the next space.
  */
-const mark = /(\]\((?:[^\s()<>`"'\\]*\))?)|([ \t<])|(:|www\.)|(\\?)(`+)/gi
+const mark = /(\]\((?:[^\s()<>`"'\\]*\))?)|([ \t])|(:|www\.)|(\\?)(`+)/gi
 
 /**
  * A line as text, a span of code, text and so on; null when its spans depend on more than the line, or on what is not

@@ -1,11 +1,16 @@
 import fc from 'fast-check'
+import type { Nodes, Root } from 'mdast'
+import { fromMarkdown } from 'mdast-util-from-markdown'
+import { gfmFromMarkdown } from 'mdast-util-gfm'
+import { toHast } from 'mdast-util-to-hast'
+import { gfm } from 'micromark-extension-gfm'
 import { describe, expect, it } from 'vitest'
 import { answered, assistant, called, type Draft, header, log, over, prompted, returned, said, stepEnd, stepStart, storedEvents, textBlock, toolCall, turnEnd, turnStart, user } from '../core/builders.ts' // biome-ignore format: one line
 import type { ContentBlock, SessionEvent, StreamChunk, TurnEndReason } from '../core/events.ts'
 import { finishOf, streamOf, validHistory } from '../core/invariants/valid-history.ts'
 import { projectedHistory } from '../core/projected-history.ts'
 import { transcriptMarkdown } from './markdown.ts'
-import { asIs, codeFence, codeSpan, isoTime, oneLine, prettyJson, quote } from './markdown-text.ts'
+import { asIs, codeFence, codeSpan, isoTime, oneLine, plainLine, prettyJson, quote } from './markdown-text.ts'
 
 const markdown = (events: Iterable<SessionEvent>, title?: string): string =>
   [...transcriptMarkdown({ header: header(), events }, title === undefined ? {} : { title })].join('')
@@ -317,7 +322,7 @@ describe('whatever was said', () => {
     fc.assert(
       fc.property(fc.array(anyDraft, { maxLength: 5 }), anyText, (drafts, title) => {
         const text = markdown(log(...drafts), title)
-        expect(text).not.toMatch(/[\0-\x08\x0b-\x1f]|\p{Surrogate}/u)
+        expect(text).not.toMatch(/[\0-\x08\x0b-\x1f\x7f-\x9f]|\p{Surrogate}/u)
       }),
     )
   })
@@ -340,6 +345,76 @@ describe('whatever was said', () => {
   })
 })
 
+// ── As HTML ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+const parse = (text: string): Root => fromMarkdown(text, { extensions: [gfm()], mdastExtensions: [gfmFromMarkdown()] })
+function* nodesOf(node: Nodes | ReturnType<typeof toHast>): Generator<{ readonly type: string }> {
+  yield node
+  if ('children' in node) for (const child of node.children) yield* nodesOf(child)
+}
+const textIn = (node: Nodes): string =>
+  'children' in node ? node.children.map(textIn).join('') : 'value' in node ? node.value : ''
+
+/** What would reach from one message into others. */
+const reaching = ['html', 'definition', 'linkReference', 'imageReference', 'footnoteDefinition', 'footnoteReference']
+const MARKER = 'Then [User] and [x] [a] [^x] said this.'
+
+/** A transcript with these texts, and a message behind them that has to be seen as it is. */
+function expectNoReach(texts: readonly string[], title: string): void {
+  const said1 = texts.map(text => said([{ type: 'reasoning', text }, textBlock(text)]))
+  const image = block({ type: 'image', attachment: { attachmentId: 'x', mediaType: title } })
+  const tree = parse(markdown(log(...said1, said([image]), said(MARKER)), title))
+  expect([...nodesOf(tree)].map(({ type }) => type).filter(type => reaching.includes(type))).toEqual([])
+  const html = toHast(tree, { allowDangerousHtml: true })
+  expect([...nodesOf(html)].filter(({ type }) => type === 'raw')).toEqual([])
+
+  const [heading] = tree.children as [Nodes]
+  const last = tree.children.at(-2) as Nodes
+  expect([last.type, textIn(last)]).toEqual(['paragraph', MARKER])
+  const headings = tree.children.filter(node => node.type === 'heading' && node.depth === 3 && textIn(node) === 'User')
+  expect(headings.length).toBeGreaterThanOrEqual(texts.length + 2)
+  if (oneLine(title) !== '') expect(textIn(heading)).toBe(oneLine(title))
+}
+
+/** What code, tags, links and definitions are made of. */
+const piece = fc.constantFrom('`', '`', '``', '```', '~~~', '|', '| - |\n', '](', '[x](', '[', '[^x', ']', ']:', ':', '\\', 'https://a', 'www.a', '<b>', '<b>', '<!--', '-->', '<script>', '</p>', '<?', '<![CDATA[', '<a href="', '"', "'", '(', ')', '\t', ' ', ' ', '    ', '- ', '> ', '1. ', '#', '\n', '\n', '\n\n', 'User', 'a', '<https://x.y>', '<', '*', '===', '\u00a0', '\ufeff') // biome-ignore format: one line
+const hostileText = fc.array(piece, { maxLength: 20 }).map(parts => parts.join(''))
+
+describe('a transcript as HTML', () => {
+  it.each([
+    '<!-- hidden',
+    'foo <details><summary>x',
+    'hi <textarea> there',
+    'hi <plaintext>',
+    '<script>alert(1)</script>',
+    'foo <![CDATA[ bar',
+    'foo <a href="',
+    '<?php',
+    '> <pre>',
+    '- ```\n  <pre>\n\n<pre>',
+    '[User]: javascript:alert(1)',
+    '> [x]: javascript:alert(1)',
+    '1. [a]:\n   <javascript:alert(1)>',
+    '[^x]: ```\n    foo [^x]',
+    '![a]: b\n\n[a\nb]: c',
+    '| ` | <textarea> | ` |\n|---|---|---|\n| ` | <textarea> | ` |',
+    '`a\nb` <textarea> `c`',
+    '[a](`) <textarea> `b`',
+    "[a](b '\n`') <textarea> `c`",
+    'http://a\\<textarea>',
+    'www.a`b <textarea> `',
+    "[x`]: javascript:a '`'",
+  ])('[F13] has no HTML and no definition of people in it: %j', text => {
+    expectNoReach([text], text)
+  })
+
+  it('[F13] shows a message as text, whatever was said before it', () => {
+    fc.assert(fc.property(fc.array(hostileText, { minLength: 1, maxLength: 2 }), hostileText, expectNoReach), {
+      numRuns: 500,
+    })
+  })
+})
+
 describe('texts', () => {
   it.each([
     ['plain\n\n- list\n  more', 'plain\n\n- list\n  more'],
@@ -355,10 +430,26 @@ describe('texts', () => {
     // Nobody can tell at a glance what these belong to.
     ['- a\n  ```\n  b', '> - a\n>   ```\n>   b'],
     ['> ```', '> > ```'],
-    ['a\n\n<!-- b', '> a\n>\n> <!-- b'],
-    ['1. <div>', '> 1. <div>'],
-    ['a < b and\n  x <b>', 'a < b and\n  x <b>'],
-    ['a\u0000b\r\nc \ud800\n\n', 'ab\nc \ufffd'],
+    ['a\n\n<!-- b', 'a\n\n&lt;!-- b'],
+    ['1. <div>', '1. &lt;div>'],
+    ['a < b <3 and\n  x <b> \\<b> \\\\<b>', 'a < b <3 and\n  x &lt;b> &lt;b> \\\\&lt;b>'],
+    ['- ```\n  <b>\n<?php', '> - ```\n>   &lt;b>\n> &lt;?php'],
+    ['<https://a.example/b?c=d> <mailto:a@b> </p>', '<https://a.example/b?c=d> &lt;mailto:a@b> &lt;/p>'],
+    ['a\u0000b\u009b\u007f\r\nc \ud800\n\n', 'ab\nc \ufffd'],
+    // Code is left alone where it surely is code.
+    ['`<b>` <b> ``<i>`<i>`` <i>', '`<b>` &lt;b> ``<i>`<i>`` &lt;i>'],
+    ['[a](b) `<b>`', '[a](b) `<b>`'],
+    ['```\n<b>\n[a]: b\n```\n<b>', '```\n<b>\n[a]: b\n```\n&lt;b>'],
+    ['a `b\nc` <b> `d`\n\n`<b>`', 'a `b\nc` &lt;b> `d`\n\n`<b>`'],
+    ['| `| <b> |` |', '| `| &lt;b> |` |'],
+    ['[a](`) <b> `', '[a](`) &lt;b> `'],
+    ['https://a`b <b> `', 'https://a`b &lt;b> `'],
+    ['\\`<b>`', '\\`&lt;b>`'],
+    // What a label would define.
+    ['[User]: javascript:x', '[User]\\: javascript:x'],
+    ['- > [a\nb]: c', '- > [a\nb]\\: c'],
+    ['[^1]: a', '[^1]\\: a'],
+    ["[a`]: b '`'", "[a`]\\: b '`'"],
   ])('[F13] of people: %j', (text, expected) => {
     expect(asIs(text)).toBe(expected)
   })
@@ -372,6 +463,12 @@ describe('texts', () => {
     expect(codeFence('````', 'x')).toBe('`````x\n````\n`````')
     expect(quote('a\n\nb\n')).toBe('> a\n>\n> b')
     expect(oneLine(' a\r\nb\tc\u2028d\u0001')).toBe('a b c d')
+  })
+
+  it('[F13] a title says what it says', () => {
+    expect(plainLine('a *b* [c](d) `e`\n<f> #g | h_i ~~j~~ &lt; \\')).toBe(
+      'a \\*b\\* \\[c\\](d) \\`e\\` \\<f\\> \\#g \\| h\\_i \\~\\~j\\~\\~ \\&lt; \\\\',
+    )
   })
 
   it('[F13] JSON is laid out, not written anew', () => {

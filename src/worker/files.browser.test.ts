@@ -126,6 +126,45 @@ describe('files through a worker', () => {
     expect(await sessions.list()).toHaveLength(1)
   })
 
+  it('[F14] a file that comes to very much can be given up while it is read', { timeout: 60_000 }, async () => {
+    const { sessions } = connected()
+    const newlines = new Blob([new Uint8Array(1 << 20).fill(10)])
+    const bomb = await zipped(
+      new Blob([await longLog(1).arrayBuffer(), ...Array.from({ length: 400 }, () => newlines)]),
+    )
+    const cancel = new AbortController()
+    let aborted = 0
+    let told = 0
+    const importing = sessions.import(bomb, { signal: cancel.signal, onProgress: () => (told += 1) })
+    setTimeout(() => {
+      aborted = performance.now()
+      cancel.abort()
+    }, 200)
+    await expect(importing).rejects.toMatchObject({ name: 'AbortError' })
+    expect(performance.now() - aborted).toBeLessThan(1_000)
+    expect(told).toBeGreaterThan(0)
+    expect(await sessions.list()).toEqual([])
+  })
+
+  it('[F14] gzip of several members is refused by name, and so is one that is cut off or damaged', async () => {
+    const { sessions } = connected()
+    const one = await zipped(longLog(2_000))
+    const bytes = new Uint8Array(await one.arrayBuffer())
+    const damaged = bytes.slice().fill(255, 400, 440)
+    const cutOff = bytes.slice(0, -200)
+    for (const [source, message] of [
+      [new Blob([one, one]), 'behind its first member'],
+      [new Blob([one, 'junk']), 'behind its first member'],
+      [damaged, 'is damaged'],
+      [cutOff, 'is cut off'],
+    ] as const) {
+      await expect(sessions.import(source)).rejects.toThrow(message)
+      await expect(sessions.import(source)).rejects.toMatchObject({ name: 'FormatError', code: 'compression' })
+    }
+    const { repairs } = await sessions.import(cutOff, { mode: 'recoverable' })
+    expect(repairs).toMatchObject([{ code: 'torn-tail' }])
+  })
+
   it('[F15, W12] a worker that dies while it stores leaves the whole log or nothing', { timeout: 60_000 }, async () => {
     const file = longLog(1_500)
     for (const delay of [0, 60, 300]) {
