@@ -52,7 +52,10 @@ export default defineConfig({
         ),
       },
       { find: /^palimpsest$/, replacement: source('index.ts') },
-      { find: /^palimpsest\/(core|format|worker|ai-sdk|testing|views|plugins|react|cli)$/, replacement: `${source('')}$1.ts` },
+      {
+        find: /^palimpsest\/(core|format|worker|ai-sdk|testing|views|plugins|react|cli)$/,
+        replacement: `${source('')}$1.ts`,
+      },
     ],
   },
   server: { host: '127.0.0.1', port: 5173 },

@@ -14,7 +14,7 @@ export type Emit = (event: StoredEvent, from: number, isGenerated?: true) => voi
 export type RepairCode =
   /** The file ended in the middle of a line, or in rows that were never committed: they were left out. */
   | 'torn-tail'
-  /** Everything from a damaged line on was left out. */
+  /** Everything from a damaged line, or from an event that is refused, on was left out. */
   | 'kept-prefix'
   /** The beginning or end of a step that was never recorded was put in. */
   | 'step-boundary'

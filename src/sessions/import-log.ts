@@ -19,7 +19,7 @@ export type ImportOptions = {
   readonly mode?: 'strict' | 'recoverable'
   /** Gives up; nothing is stored. */
   readonly signal?: AbortSignal
-  /** Told after each piece of the file. */
+  /** Told now and then, and when all of the file was read. */
   readonly onProgress?: (progress: ReadProgress) => void
 }
 
