@@ -44,7 +44,9 @@ export const leavePage = (page: Page): Promise<void> =>
 
 /** A log of the first version: so many turns of one prompt each. */
 export function longLog(id: string, turns: number): string {
-  const lines = [JSON.stringify({ type: 'session', version: 0, id, createdAt: 1788000000000, cwd: '/' })]
+  const lines = [
+    JSON.stringify({ type: 'session', version: 0, id, createdAt: 1788000000000, cwd: '/', delegationDepth: 0 }),
+  ]
   const add = (type: string, data: object, more: object = {}) => {
     const seq = lines.length - 1
     lines.push(JSON.stringify({ type, seq, time: 1788000000000 + seq * 10, data, ...more }))

@@ -15,8 +15,10 @@ test('[demo] damage is offered repairs once, and a file of no known kind never',
   expect(refusalWords(new FormatError('newer-version', ''), 'strict').hint).toContain('newer build')
 })
 
-test('[demo] what admission refuses is offered no repairs, whatever its code', () => {
-  expect(refusalWords(new SessionError('payload', ''), 'strict')).toMatchObject({ next: null })
+test('[demo] of what admission refuses the beginning can be kept, unless it is the header or a plugin is missing', () => {
+  expect(refusalWords(new SessionError('payload', '', { seq: 8 }), 'strict')).toMatchObject({ next: 'repair' })
+  expect(refusalWords(new SessionError('payload', '', { seq: 8 }), 'recoverable')).toMatchObject({ next: null })
+  expect(refusalWords(new SessionError('header', ''), 'strict')).toMatchObject({ next: null })
   expect(refusalWords(new SessionError('unknown-type', ''), 'strict').hint).toContain('plugin')
 })
 

@@ -55,7 +55,7 @@ export function refusalWords(error: unknown, mode: ImportMode): RefusalWords {
     if (foreign !== undefined) return { what, hint: foreign, next: null }
     return mode === 'strict' ? { what, hint: repairHint(code), next: 'repair' } : { what, hint: HOPELESS, next: null }
   }
-  if (error instanceof SessionError) return ruleWords(error)
+  if (error instanceof SessionError) return ruleWords(error, mode)
   if (error instanceof StorageError) return storageWords(error)
   if (/^Not(?:Readable|Found)Error/.test(message)) {
     const hint = 'Perhaps it is a folder, or it was changed or moved meanwhile. Choose it again.'
@@ -73,13 +73,15 @@ function repairHint(code: string): string {
   return 'Repairs may open it: they carry over or leave out what is wrong, and list it.'
 }
 
-/** Admission refused it: reading it in another way is no help. */
-function ruleWords({ code }: SessionError): RefusalWords {
+/** Admission refused it: what stands before the event that breaks a rule can be kept. */
+function ruleWords({ code, seq }: SessionError, mode: string): RefusalWords {
   if (code === 'unknown-type' || code === 'interpreter-missing') {
     const hint = 'It belongs to a plugin or a newer build: open the log with that.'
     return { what: 'The log has an event of a kind that this build does not know.', hint, next: null }
   }
-  return { what: 'The log breaks a rule that every session keeps.', hint: HOPELESS, next: null }
+  const what = 'The log breaks a rule that every session keeps.'
+  if (seq === undefined || mode !== 'strict') return { what, hint: HOPELESS, next: null }
+  return { what, hint: 'Opened with repairs, it keeps all that stands before that.', next: 'repair' }
 }
 
 function storageWords({ code }: StorageError): RefusalWords {

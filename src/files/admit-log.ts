@@ -1,5 +1,5 @@
 /** From a log that was read to a session of it: the same admission as for everything else. */
-import { SessionError } from '../core/errors.ts'
+import { SessionError, type SessionErrorCode } from '../core/errors.ts'
 import { Session } from '../core/session.ts'
 import type { SessionOptions } from '../core/session-options.ts'
 import { locateError, type LogReader, type ReadLog } from '../format/log-reader.ts'
@@ -28,6 +28,8 @@ export function admitLog(log: ReadLog, reader: LogReader, options: AdmitOptions)
   } catch (error) {
     const located = locateError(error, reader)
     if (!(located instanceof SessionError) || !reader.recovers || located.index === undefined) throw located
+    // Then it is the program that lacks something: nothing is wrong with the log.
+    if (LACKING.has(located.code)) throw located
     const { index, seq, line, message } = located
     const place = { ...(seq === undefined ? {} : { seq }), ...(line === undefined ? {} : { line }) }
     const kept = { code: 'kept-prefix' as const, ...place, message: `It and all after it were left out. ${message}` }
@@ -40,6 +42,8 @@ export function admitLog(log: ReadLog, reader: LogReader, options: AdmitOptions)
     }
   }
 }
+
+const LACKING: ReadonlySet<SessionErrorCode> = new Set(['unknown-type', 'interpreter-missing', 'invariant'])
 
 function restored({ header, events, inheritedEventCount }: ReadLog, options: AdmitOptions): Session {
   const known = inheritedEventCount === undefined ? {} : { inheritedEventCount }
