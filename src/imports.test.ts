@@ -25,7 +25,7 @@ const mayImport: Record<string, readonly string[]> = {
 
 /** Packages that only some files may import. */
 const packageHomes: Record<string, (file: string) => boolean> = {
-  idb: file => file === 'src/storage/indexeddb-connection.ts',
+  idb: file => file.startsWith('src/storage/indexeddb-'),
   comlink: file => file.startsWith('src/worker/'),
   react: file => file.startsWith('src/react/'),
   fzstd: file => file.startsWith('src/files/'),

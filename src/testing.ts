@@ -6,6 +6,8 @@ export { validateAnthropicMessages, validateOpenAiChat } from './core/provider-r
 export type { RequestFinding, RequestFindingCode } from './core/provider-rules.ts'
 export { ConformanceError, storageCases } from './storage/conformance.ts'
 export type { StorageCase } from './storage/conformance.ts'
+export { withFaults } from './storage/faults.ts'
+export type { StorageCall, StorageFault } from './storage/faults.ts'
 export { answerChunks, gate, scriptedModel } from './testing/scripted-model.ts'
 export type {
   Gate,

@@ -27,7 +27,9 @@ export type { Lease, Release, WebLeaseOptions } from './sessions/lease.ts'
 export { LiveSession } from './sessions/live-session.ts'
 export type { CommitListener, EventRange, StoredCommit } from './sessions/live-session.ts'
 export { Sessions } from './sessions/sessions.ts'
-export type { ForkOptions, SessionSummary, SessionsOptions } from './sessions/sessions.ts'
+export type { PageOptions, SessionPage, SessionSummary } from './sessions/session-list.ts'
+export type { ForkOptions, SessionsOptions } from './sessions/sessions.ts'
+export { BlobId } from './core/ids.ts'
 export type { WriteBehindStatus } from './storage/write-behind.ts'
 export { indexedDbStorage } from './storage/indexeddb.ts'
 export { memoryStorage } from './storage/memory.ts'
@@ -37,11 +39,18 @@ export type {
   Durability,
   Generation,
   InheritedRange,
+  JournalPart,
+  ListOptions,
+  ListPosition,
+  NewKeyframe,
   NewSession,
+  RecordChange,
   Segment,
+  SeqRange,
   SessionRecord,
   SessionStorage,
   StorageErrorCode,
+  StoredKeyframe,
   WholeLog,
 } from './storage/storage.ts'
 export { WorkerError } from './worker/errors.ts'

@@ -6,7 +6,7 @@
 import type { Peer } from './peer.ts'
 import type { Variant, WorkloadEvent } from './workload.mjs'
 
-/** One line of the report. Times are µs of the unit that `name` ends with; `ratio` points the way `goal` does. */
+/** One line of the report. Figures are in the unit that `name` ends with; `ratio` points the way `goal` does. */
 export type Row = {
   readonly name: string
   readonly ours: number
@@ -101,21 +101,22 @@ async function timeOf(contestant: Contestant): Promise<number> {
   return time
 }
 
-function judge(name: string, ours: number, peer: number, goal: Goal): Row {
+/** A row judged by its goal. */
+export function judge(name: string, ours: number, peer: number, goal: Goal): Row {
   const limit = Number(goal.slice(2, -1))
   const atLeast = goal.startsWith('≥')
   const ratio = atLeast ? peer / ours : ours / peer
   return { name, ours, peer, ratio, goal, met: atLeast ? ratio >= limit : ratio <= limit }
 }
 
-function median(values: readonly number[]): number {
+export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b)
   const middle = sorted.length >> 1
   const upper = sorted[middle] ?? NaN
   return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? NaN) + upper) / 2
 }
 
-function shuffled<Item>(items: readonly Item[]): Item[] {
+export function shuffled<Item>(items: readonly Item[]): Item[] {
   const left = [...items]
   const result: Item[] = []
   while (left.length > 0) result.push(...left.splice(Math.floor(Math.random() * left.length), 1))

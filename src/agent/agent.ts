@@ -219,6 +219,7 @@ export class Agent {
       ...prepared,
       session: live.session,
       flush: () => live.flush(),
+      journal: live.journal,
       memory: this.#memory,
       signal: abort.signal,
       now,

@@ -1,9 +1,16 @@
 /** One model call, from its first chunk to the event that settles it (SPEC A7, A8). */
-import type { AssistantMessage, ContentBlock, EventOf, LlmFailure, Message } from '../core/events.ts'
+import type { ContentBlock, EventOf, LlmFailure, Message } from '../core/events.ts'
 import { SessionError } from '../core/errors.ts'
-import { CallId, MessageId } from '../core/ids.ts'
-import { type JsonValue, shareJson } from '../core/json.ts'
+import { CallId } from '../core/ids.ts'
+import { shareJson } from '../core/json.ts'
 import type { Session } from '../core/session.ts'
+import {
+  interruptedSettlements,
+  type RunningCall,
+  settledAttempt,
+  settledMessage,
+  type Settlement,
+} from '../core/settlement.ts'
 import { StreamAssembler } from '../core/stream.ts'
 import { wellFormedBlock } from '../core/well-formed.ts'
 import { chunkProblem } from '../core/stream-grammar.ts'
@@ -22,6 +29,14 @@ export type AttemptOptions = {
   readonly now: () => number
   readonly newId: () => string
   readonly onFrame: (frame: AssistantStreamFrame) => void
+  /** Keeps what comes until the call is settled, so that a crash does not lose it. */
+  readonly journal: AttemptJournal
+}
+
+export type AttemptJournal = {
+  begin(call: RunningCall): void
+  push(chunk: TimedChunk): void
+  end(): void
 }
 
 /** How a model call ended. */
@@ -32,43 +47,33 @@ export type AttemptOutcome =
 
 /** Runs one call and commits the event that settles it: a message, an interrupted message, or an attempt. */
 export async function runAttempt(options: AttemptOptions): Promise<AttemptOutcome> {
-  const { session, model, request, turn, step, revision, onFrame } = options
+  const { session, model, request, turn, step, revision, onFrame, journal } = options
+  const { provider, model: modelName } = model.config
   const attemptId = options.newId()
   const messageId = options.newId()
+  const call: RunningCall = { attemptId, messageId, turn, step, provider, model: modelName }
   onFrame({ kind: 'start', attemptId, messageId, revision, turn, step })
 
+  journal.begin(call)
   const chunks: TimedChunk[] = []
   const assembler = new StreamAssembler()
   let end: Extract<AssistantStreamFrame, { kind: 'end' }>['outcome'] = { kind: 'abandoned' }
-  const committed = (event: EventOf<'assistant/message'> | EventOf<'assistant/attempt'>) => {
+  const commit = (settlement: Settlement) => {
+    const event =
+      settlement.type === 'assistant/message'
+        ? session.append(settlement.type, settlement.data, { surfaceOp: settlement.surfaceOp })
+        : session.append(settlement.type, settlement.data)
     end = { kind: 'committed', eventType: event.type, seq: event.seq }
-  }
-  const settleAttempt = () => committed(session.append('assistant/attempt', { turn, step, stream: packStream(chunks) }))
-  const settleMessage = (content: readonly ContentBlock[], extra: MessageExtra): EventOf<'assistant/message'> => {
-    const event = session.append(
-      'assistant/message',
-      {
-        turn,
-        step,
-        message: assistantMessage(messageId, withUniqueCalls(content, request.messages), model, extra.replayState),
-        stream: packStream(chunks),
-        ...(assembler.usage === undefined ? {} : { usage: assembler.usage }),
-        ...(extra.interrupted ? { interrupted: true as const } : {}),
-      },
-      { surfaceOp: 'append' },
-    )
-    committed(event)
     return event
   }
-
+  const settleAttempt = () => commit(settledAttempt(call, packStream(chunks)))
   const settleCancelled = () => {
-    const visible = assembler.interruptedPrefix()
-    if (visible.length === 0) return settleAttempt()
+    const [first, otherwise = first] = interruptedSettlements(call, chunks)
     try {
-      settleMessage(visible, { interrupted: true })
+      commit(first)
     } catch {
       // An invariant of the session refuses what came so far: the attempt keeps it.
-      settleAttempt()
+      commit(otherwise)
     }
   }
 
@@ -79,7 +84,10 @@ export async function runAttempt(options: AttemptOptions): Promise<AttemptOutcom
         const chunk = shareJson(raw)
         const timed: TimedChunk = { time: options.now(), chunk }
         // What is no chunk at all cannot be kept in a stream.
-        if (typeof chunk === 'object' && (chunk as unknown) !== null) chunks.push(timed)
+        if (typeof chunk === 'object' && (chunk as unknown) !== null && !Array.isArray(chunk)) {
+          chunks.push(timed)
+          journal.push(timed)
+        }
         const problem = chunkProblem(chunk)
         if (problem !== null) throw new SessionError('stream', `Chunk ${chunks.length - 1} of the answer ${problem}`)
         assembler.push(chunk)
@@ -109,7 +117,9 @@ export async function runAttempt(options: AttemptOptions): Promise<AttemptOutcom
     }
     try {
       const { blocks, finish, replayState } = assembler.assemble({ dropBlankText: true })
-      const event = settleMessage(blocks, { replayState })
+      const content = withUniqueCalls(blocks, request.messages)
+      const answer = { content, stream: packStream(chunks), usage: assembler.usage, replayState }
+      const event = commit(settledMessage(call, answer)) as EventOf<'assistant/message'>
       return { kind: 'message', event, truncated: finish.kind === 'max-tokens' }
     } catch (error) {
       // It cannot be put together, or an invariant of the session refuses it.
@@ -117,27 +127,8 @@ export async function runAttempt(options: AttemptOptions): Promise<AttemptOutcom
       return { kind: 'failed', failure: failureOf(error) }
     }
   } finally {
+    journal.end()
     onFrame({ kind: 'end', attemptId, revision, outcome: end })
-  }
-}
-
-type MessageExtra = {
-  readonly interrupted?: boolean
-  readonly replayState?: JsonValue | undefined
-}
-
-function assistantMessage(
-  id: string,
-  content: readonly ContentBlock[],
-  { config }: Model,
-  replayState: JsonValue | undefined,
-): AssistantMessage {
-  const { provider, model } = config
-  return {
-    id: MessageId(id),
-    role: 'assistant',
-    content,
-    source: { kind: 'model', provider, model, ...(replayState === undefined ? {} : { replayState }) },
   }
 }
 

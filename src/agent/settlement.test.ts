@@ -119,6 +119,7 @@ describe('settlement', () => {
       [text('half'), { type: 'text-delta', index: 0, text: undefined } as never],
       { code: 'NOT_JSON' },
     ],
+    ['a list instead of a chunk', [text('half'), [] as never], { code: 'STREAM' }],
   ])('A7 %s settles as an attempt, no tool runs, and the next prompt works', async (_what, step, expected) => {
     const { kit, model, runs, reason, events } = await settle(step)
     expect(reason).toMatchObject({ kind: 'error', error: expected })

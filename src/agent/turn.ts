@@ -2,7 +2,7 @@
 import type { CancelCause, ToolCallBlock, TurnEndReason, UserMessage } from '../core/events.ts'
 import type { Session } from '../core/session.ts'
 import { turnsFold } from '../core/turns.ts'
-import { runAttempt } from './attempt.ts'
+import { type AttemptJournal, runAttempt } from './attempt.ts'
 import { failureOf } from './failure.ts'
 import { inboxFold, planReturn } from '../core/inbox.ts'
 import { claimMessages, commitSplices } from './inbox-events.ts'
@@ -28,6 +28,7 @@ export type TurnOptions = {
   readonly nextRevision: () => number
   readonly onFrame: (frame: AssistantStreamFrame) => void
   readonly onActivity: (activity: TurnActivity) => void
+  readonly journal: AttemptJournal
 }
 
 /**

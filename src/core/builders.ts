@@ -158,9 +158,13 @@ export const append = (session: Session, { type, data, ...intent }: Draft): Sess
 /** What storage makes of a value. */
 export const throughJson = <Value>(value: Value): Value => JSON.parse(JSON.stringify(value)) as Value
 
-/** All events of a session, as storage would hold them. */
-export const storedEvents = (session: Session): SessionEvent[] =>
-  Array.from({ length: session.length }, (_, seq) => throughJson(session.eventAt(seq) as SessionEvent))
+/** All events of a session, as storage would hold them; those that are not resident come from `others`. */
+export const storedEvents = (session: Session, others: readonly SessionEvent[] = []): SessionEvent[] =>
+  Array.from({ length: session.length }, (_, seq) => throughJson((session.eventAt(seq) ?? others[seq]) as SessionEvent))
+
+/** Seqs of the events that are in memory. */
+export const residentSeqs = (session: Session): number[] =>
+  Array.from({ length: session.length }, (_, seq) => seq).filter(seq => session.eventAt(seq) !== undefined)
 
 // ── Generators ──────────────────────────────────────────────────────────────────────────────────────────────────────
 

@@ -92,7 +92,7 @@ export type SessionErrorCode =
   | 'session-not-live'
   /** The id for a fork is taken. */
   | 'session-already-exists'
-  /** The seq to fork at is not one of the log. */
+  /** The seq to fork at, or to let go of events before, is not one of the log. */
   | 'invalid-boundary'
   /** The seq to fork at is inside a turn. */
   | 'open-turn'

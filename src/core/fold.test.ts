@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { log, said, turnStart } from './builders.ts'
 import { type Committed, type Fold, FoldSet } from './fold.ts'
+import { SessionSeq } from './ids.ts'
 
 const counting = (key: string, by = 1): Fold<number> => ({
   key,
@@ -14,6 +15,8 @@ const committed = (...[event]: ReturnType<typeof log>): Committed => ({
   event: event as Committed['event'],
   surfaceChange: { kind: 'none' },
 })
+
+const appended = { kind: 'append', seq: SessionSeq(0) } as const
 
 describe('FoldSet', () => {
   it('[L15] starts each fold at its initial state and advances all together', () => {
@@ -31,6 +34,16 @@ describe('FoldSet', () => {
     folds.register(late, 7)
     folds.evolve(committed(...log(turnStart(1))))
     expect(folds.state(late)).toBe(8)
+  })
+
+  it('[L15] advances a fold that came later by types that were there before it', () => {
+    const folds = new FoldSet([counting('first'), counting('one')] as never)
+    const changes = [committed(...log(turnStart(1))), { ...committed(...log(said('x'))), surfaceChange: appended }]
+    for (const change of changes) folds.evolve(change)
+    const late = counting('late')
+    folds.register(late, 2)
+    for (const change of changes) folds.evolve(change)
+    expect(folds.state(late)).toBe(4)
   })
 
   it('[L15] refuses a used key, and a fold that is not registered', () => {

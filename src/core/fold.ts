@@ -59,8 +59,7 @@ export class FoldSet {
   /** States of the event being folded. */
   readonly #next: unknown[] = []
   /** Which folds look at the events of a type: of those that change the surface, and of those that do not. */
-  readonly #askedOnSurface = new Map<string, readonly number[]>()
-  readonly #askedOff = new Map<string, readonly number[]>()
+  readonly #asked = [new Map<string, readonly number[]>(), new Map<string, readonly number[]>()] as const
 
   constructor(folds: readonly Fold<unknown>[] = []) {
     for (const fold of folds) this.register(fold, fold.initial())
@@ -71,6 +70,8 @@ export class FoldSet {
     if (this.#folds.some(each => each.key === fold.key)) {
       throw new SessionError('registration', `A fold named ${fold.key} is already registered`)
     }
+    // Types that were seen before it came are asked about anew.
+    for (const asked of this.#asked) asked.clear()
     this.#folds.push(fold)
     this.#states.push(state)
   }
@@ -107,7 +108,7 @@ export class FoldSet {
 
   /** Positions of the folds that look at an event, without the first one. */
   #askedFor(type: string, changesSurface: boolean): readonly number[] {
-    const known = changesSurface ? this.#askedOnSurface : this.#askedOff
+    const known = this.#asked[changesSurface ? 1 : 0]
     let asked = known.get(type)
     if (asked === undefined) {
       asked = this.#folds.flatMap((fold, index) => (index > 0 && asks(fold, type, changesSurface) ? [index] : []))

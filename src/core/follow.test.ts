@@ -124,11 +124,12 @@ describe('a read-only session', () => {
   })
 
   it('[O4] follows a child from its cut on', () => {
-    const child = openWith(log(turnStart(1), said('a'), turnEnd(1))).fork({ id: 'child' })
+    const parent = openWith(log(turnStart(1), said('a'), turnEnd(1)))
+    const child = parent.fork({ id: 'child' })
     const session = Session.fromRestore({
       ...knowing,
       header: child.header,
-      events: storedEvents(child),
+      events: storedEvents(child, storedEvents(parent)),
       readOnly: true,
     })
     expect(session.inheritedEventCount).toBe(4)

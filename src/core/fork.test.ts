@@ -11,6 +11,7 @@ import {
   log,
   logFrom,
   over,
+  residentSeqs,
   restored,
   said,
   stepStart,
@@ -21,11 +22,15 @@ import {
   turnStart,
   user,
 } from './builders.ts'
+import { compactionFold } from './compaction-fold.ts'
 import type { SessionErrorCode } from './errors.ts'
 import type { SessionEvent } from './events.ts'
-import { inboxFold, planReturn } from './inbox.ts'
+import type { Committed } from './fold.ts'
+import { inboxFold, planCancellation, planReturn } from './inbox.ts'
 import {
+  answers,
   countFold,
+  framed,
   image,
   knowing,
   note,
@@ -34,6 +39,7 @@ import {
   projectedHistory,
   redact,
   redacting,
+  resumed,
 } from './projected-history.ts'
 import { Session } from './session.ts'
 import { foldTurns } from './turns.ts'
@@ -56,11 +62,13 @@ describe('a fork', () => {
       log(...turn(1, 'a'), { type: note.type, data: { text: 'n' } }, turnStart(2), said('b'), turnEnd(2)),
     )
     const all = parent.fork({ id: 'child' })
-    expect(storedEvents(all).slice(0, -1)).toEqual(storedEvents(parent))
+    expect(residentSeqs(all)).toEqual([1, 5, 8])
+    expect(storedEvents(all, storedEvents(parent)).slice(0, -1)).toEqual(storedEvents(parent))
     expect(all.deriveMessages()).toEqual(parent.deriveMessages())
     expect([all.inheritedEventCount, all.firstLiveSeq]).toEqual([8, 8])
     const early = parent.fork({ id: 'child', boundary: 3 })
-    expect(storedEvents(early).slice(0, 4)).toEqual(storedEvents(parent).slice(0, 4))
+    expect(residentSeqs(early)).toEqual([1, 4])
+    expect(early.eventAt(1)).toEqual(parent.eventAt(1))
     expect(early.eventAt(4)).toMatchObject({ type: 'session/end-seed', data: { inherited: true } })
     expect(early.length).toBe(5)
     expect(parent.fork({ id: 'child', boundary: 2 }).inheritedEventCount).toBe(3)
@@ -132,6 +140,7 @@ describe('a fork', () => {
 
   it('[R7, FRK-02] a range of the parent only is refused, and the error names the child', () => {
     const parent = openWith(log(...turn(1, 'a'), ...turn(2, 'b')))
+    const inherited = storedEvents(parent).slice(0, 3)
     const child = parent.fork({ id: 'child', boundary: 2 })
     append(parent, said('p7'))
     append(parent, said('p8'))
@@ -145,7 +154,7 @@ describe('a fork', () => {
     )
     expect(observed(child)).toEqual(before)
     append(parent, range)
-    const events = [...storedEvents(child), logFrom(9, range)[0]] as SessionEvent[]
+    const events = [...storedEvents(child, inherited), logFrom(9, range)[0]] as SessionEvent[]
     expect(() => Session.fromRestore({ ...knowing, header: child.header, events })).toThrow(
       refusal('surface-range', { sessionId: 'child', seq: 9, index: 9 }),
     )
@@ -209,11 +218,7 @@ describe('a fork', () => {
     })
     const child = parent.fork({ id: 'child' })
     const canceled = (target: string) => ({ target, start: 0, removedCount: 1, inserted: [], outcome: 'canceled' })
-    expect(
-      storedEvents(child)
-        .slice(parent.length)
-        .map(({ type, data }) => [type, data]),
-    ).toEqual([
+    expect(child.snapshotEvents(parent.length).map(({ type, data }) => [type, data])).toEqual([
       ['session/end-seed', { inherited: true }],
       ['agent/inbox/spliced', canceled('next-step')],
       ['agent/inbox/spliced', canceled('next-turn')],
@@ -221,22 +226,27 @@ describe('a fork', () => {
     expect(child.fold(inboxFold)).toEqual({ nextTurn: [], nextStep: [], claimed: [] })
     expect(planReturn(child.fold(inboxFold))).toEqual([])
     expect(planReturn(parent.fold(inboxFold))).toHaveLength(1)
-    const again = Session.fromRestore({ ...knowing, header: child.header, events: storedEvents(child) })
+    const events = storedEvents(child, storedEvents(parent))
+    const again = Session.fromRestore({ ...knowing, header: child.header, events })
     expect(again.fold(inboxFold)).toEqual(child.fold(inboxFold))
   })
 
   it('[R6, R7] of a fork has a cut of its own; a restored one keeps it', () => {
     const parent = openWith(log(...turn(1, 'a')))
     const child = parent.fork({ id: 'child' })
-    const grandchild = child.fork({ id: 'grandchild', boundary: 2 })
+    const inherited = storedEvents(child, storedEvents(parent))
+    // What it inherits is read before it can be cut there.
+    expect(() => child.fork({ id: 'grandchild', boundary: 2 })).toThrow(refusal('not-resident', { sessionId: 'child' }))
+    const grandchild = child.replay(inherited).fork({ id: 'grandchild', boundary: 2 })
     const other = child.fork({ id: 'other' })
     expect([child, grandchild, other].map(({ inheritedEventCount }) => inheritedEventCount)).toEqual([4, 3, 5])
-    const again = Session.fromRestore({ ...knowing, header: other.header, events: storedEvents(other) })
+    const all = storedEvents(other, inherited)
+    const again = Session.fromRestore({ ...knowing, header: other.header, events: all })
     expect([again.inheritedEventCount, again.length]).toEqual([5, 6])
-    expect(other.snapshotEvents(4).map(({ data }) => data)).toEqual([{ inherited: true }, { inherited: true }])
+    expect(again.snapshotEvents(4).map(({ data }) => data)).toEqual([{ inherited: true }, { inherited: true }])
     // What was when only a part of it had come: all of that is another session's.
-    for (const count of [0, 3, 5]) expect(other.replay(other.snapshotEvents(0, count)).inheritedEventCount).toBe(count)
-    expect(other.replay(other.snapshotEvents()).inheritedEventCount).toBe(5)
+    for (const count of [0, 3, 5]) expect(other.replay(all.slice(0, count)).inheritedEventCount).toBe(count)
+    expect(other.replay(all).inheritedEventCount).toBe(5)
   })
 
   it('[R7] of a follower writes', () => {
@@ -251,6 +261,147 @@ describe('a fork', () => {
     expect(child.eventAt(1)).not.toBe(events[1])
     expect(Object.isFrozen(child.eventAt(1))).toBe(true)
     expect(Object.isFrozen(events[1])).toBe(false)
+  })
+})
+
+describe('a fork from what is resident', () => {
+  /** A child as it was made before: from a copy of all that it inherits. */
+  function copied(parent: Session, events: readonly SessionEvent[], more: object = {}): Session {
+    const lineage = { parentSession: parent.id, isSeeded: true }
+    const options = { ...knowing, ...still, ...more, id: 'child', header: lineage }
+    const child = Session.create({ ...options, seed: events, inheritedEventCount: events.length })
+    for (const splice of planCancellation(child.fold(inboxFold))) child.append('agent/inbox/spliced', splice)
+    return child
+  }
+  const still = { now: () => 7 }
+
+  it('[R10] asks for nothing that is not resident, whatever was let go of', () => {
+    const parent = openWith(log(...turn(1, 'a'), ...turn(2, 'b'), over(said('c'), 1, 1, [1])), { readOnly: true })
+    const child = parent.fork({ id: 'child' })
+    parent.evict(parent.length)
+    expect(residentSeqs(parent)).toEqual([4, 6])
+    const late = parent.fork({ id: 'child' })
+    expect(residentSeqs(late)).toEqual([4, 6, 7])
+    expect(late.deriveMessages()).toEqual(child.deriveMessages())
+    expect(parent.fork({ id: 'child', boundary: parent.length - 1 }).deriveMessages()).toEqual(child.deriveMessages())
+    expect(() => parent.fork({ id: 'child', boundary: 2 })).toThrow(refusal('not-resident', { sessionId: 'test' }))
+    expect(late.requestAt(late.length)).toEqual(parent.requestAt(parent.length))
+    // A child of the child, and one that is opened from a keyframe.
+    expect(late.fork({ id: 'grandchild' }).deriveMessages()).toEqual(child.deriveMessages())
+    expect(resumed(late).fork({ id: 'grandchild' }).inheritedEventCount).toBe(8)
+  })
+
+  it('[R10, I1] has the folds of rules that were registered later, as they are by then', () => {
+    const parent = openWith(log({ type: 'compaction/start', data: { compactionId: 'x', turn: null } }), {
+      readOnly: true,
+    })
+    parent.registerInvariant({ key: 'any', folds: [compactionFold], problem: () => null })
+    expect(parent.fold(compactionFold).open).not.toBeNull()
+    parent.evict(1)
+    // The mark ends it.
+    expect(parent.fork({ id: 'child' }).fold(compactionFold).open).toBeNull()
+    const counts = { key: 'counts', folds: [{ ...countFold, key: 'late' }], problem: () => null }
+    const other = openWith(log(...turn(1, 'a')), { readOnly: true, folds: [] })
+    other.registerInvariant(counts)
+    for (const boundary of [2, undefined]) {
+      const child = other.fork({ id: 'child', ...(boundary === undefined ? {} : { boundary }) })
+      expect(child.fold(counts.folds[0] as typeof countFold)).toEqual({
+        'turn/start': 1,
+        'user/message': 1,
+        'turn/end': 1,
+        'session/end-seed': 1,
+      })
+    }
+  })
+
+  it('[R10, I1] is made of a log that breaks the rules which are asked of live events only', () => {
+    const rule = {
+      key: 'no-title',
+      problem: ({ event: { type } }: Committed) => (type === 'session/title' ? 'no' : null),
+    }
+    const title = { type: 'session/title', data: { title: 't' } }
+    const parent = openWith(log(title, said('a'), title), { liveInvariants: [rule] })
+    for (const boundary of [1, 3]) {
+      const child = parent.fork({ id: 'child', boundary })
+      expect(idsOf(child.messages)).toEqual(['u:a'])
+      expect(() => append(child, title)).toThrow(refusal('invariant', { sessionId: 'child' }))
+    }
+  })
+
+  it('[R10] is in all else the one made of a copy of what it inherits, and answers alike', () => {
+    fc.assert(
+      fc.property(choices, fc.nat(), fc.nat(), (numbers, at, evicted) => {
+        const parent = openWith(storedEvents(projectedHistory(numbers)), { ...still, repair: true })
+        const events = storedEvents(parent)
+        const ends = events.flatMap(({ seq }) => (foldTurns(events.slice(0, seq + 1)).openTurn === null ? [seq] : []))
+        const boundary = ends[at % ends.length] as number
+        const count = boundary + 1
+        const early = parent.fork({ id: 'child', boundary })
+        const whole = copied(parent, events.slice(0, count))
+        expect(observed(early)).toEqual(observed(whole))
+        // The same from a session as it was there, opened from an older keyframe.
+        const start = evicted % (count + 1)
+        const then = resumed(parent.replay(events.slice(0, start)), events.slice(start, count), {
+          ...still,
+          readOnly: true,
+          isPrefix: true,
+        })
+        const child = then.fork({ id: 'child' })
+        expect(observed(child)).toEqual(observed(whole))
+        expect(residentSeqs(child)).toEqual(residentSeqs(early))
+        parent.evict(evicted % (events.length + 1))
+        expect(observed(parent.fork({ id: 'child' }))).toEqual(observed(copied(parent, events)))
+        // Followed on, as its log is.
+        const stored = storedEvents(whole)
+        const more = { readOnly: true, header: whole.header }
+        const follower = Session.fromRestore({ ...knowing, ...more, events: throughJson(stored) })
+        const keyed = Session.fromKeyframe({ ...knowing, ...more, ...throughJson(framed(child)), events: [] })
+        expect(answers(keyed)).toEqual(answers(follower))
+        // Nothing is shared that could change.
+        for (const seq of residentSeqs(child)) expect(Object.isFrozen(child.eventAt(seq))).toBe(true)
+      }),
+      { numRuns: 30 },
+    )
+  })
+})
+
+describe('a session as it was', () => {
+  it('[K6] is opened from an older keyframe and what came up to there, also before what it inherits ends', () => {
+    fc.assert(
+      fc.property(choices, fc.nat(), fc.nat(), (numbers, at, from) => {
+        const parent = openWith(storedEvents(projectedHistory(numbers)), { repair: true })
+        const child = parent.fork({ id: 'child' })
+        append(child, said('mine'))
+        const events = storedEvents(child, storedEvents(parent))
+        const count = at % (events.length + 1)
+        const start = from % (count + 1)
+        const { inheritedEventCount } = child
+        const more = { readOnly: true, isPrefix: true, inheritedEventCount }
+        const then = child.replay(events.slice(0, count))
+        const session = resumed(child.replay(events.slice(0, start)), events.slice(start, count), more)
+        expect(observed(session)).toEqual(observed(then))
+        expect(session.inheritedEventCount).toBe(Math.min(inheritedEventCount, count))
+        expect(session.requestAt(count)).toEqual(then.requestAt(count))
+        const restored = Session.fromRestore({
+          ...knowing,
+          ...more,
+          header: child.header,
+          events: events.slice(0, count),
+        })
+        expect(observed(restored)).toEqual(observed(then))
+      }),
+      { numRuns: 60 },
+    )
+  })
+
+  it('[K6] only follows: a writer has to have the whole log', () => {
+    const parent = openWith(log(...turn(1, 'a')))
+    const child = parent.fork({ id: 'child' })
+    const then = child.replay(storedEvents(parent))
+    expect(() => resumed(then, [], { isPrefix: true })).toThrow(refusal('keyframe'))
+    const session = resumed(then, [], { isPrefix: true, readOnly: true })
+    expect(session.inheritedEventCount).toBe(0)
+    expect(() => append(session, said('b'))).toThrow(refusal('read-only'))
   })
 })
 
@@ -308,12 +459,12 @@ describe('laws', () => {
         }
         const then = parent.replay(prefix)
         const child = parent.fork({ id: 'child', boundary })
-        expect(storedEvents(child).slice(0, boundary + 1)).toEqual(prefix)
+        const events = storedEvents(child, prefix)
+        expect(events.slice(0, boundary + 1)).toEqual(prefix)
         expect(child.deriveMessages()).toEqual(then.deriveMessages())
         expect(child.surface.nodes).toEqual(then.surface.nodes)
         expect(child.inheritedEventCount).toBe(boundary + 1)
         expect(child.fold(inboxFold)).toEqual({ nextTurn: [], nextStep: [], claimed: [] })
-        const events = storedEvents(child)
         const again = Session.fromRestore({ ...knowing, header: child.header, events, readOnly: true })
         expect(observed(again)).toEqual({ ...(observed(child) as object), firstLiveSeq: events.length })
         expect(child.verify(events)).toBeNull()

@@ -4,15 +4,10 @@ import type { SessionHeader } from './events.ts'
 import { isSafeNonNegativeInteger } from './ids.ts'
 import type { TurnsState } from './turns.ts'
 
-/**
- * How many events of a log of `length` events a fork at `boundary` (inclusive; all unless said otherwise) inherits.
- *
- * @throws {SessionError} `invalid-boundary` when there is no such event.
- */
-export function inheritedBy(sessionId: string, length: number, boundary: number | undefined): number {
-  if (boundary === undefined) return length
-  if (isSafeNonNegativeInteger(boundary) && boundary < length) return boundary + 1
-  const message = `Expected a seq below ${length} to fork session ${sessionId} at; found ${String(boundary)}`
+/** @throws {SessionError} `invalid-boundary` when a log is to be cut at what is no seq below `end`. */
+export function checkBoundary(sessionId: string, boundary: number, end: number): void {
+  if (isSafeNonNegativeInteger(boundary) && boundary < end) return
+  const message = `Expected a seq below ${end} to cut session ${sessionId} at; found ${String(boundary)}`
   throw new SessionError('invalid-boundary', message, { sessionId })
 }
 

@@ -17,6 +17,9 @@ export type CallId = Branded<string, 'CallId'>
 /** Name of a message, kept wherever the message goes: inbox, log, request. */
 export type MessageId = Branded<string, 'MessageId'>
 
+/** Name of the bytes of an attachment, made from what they are: `sha256:` and 64 hexadecimal digits. */
+export type BlobId = Branded<string, 'BlobId'>
+
 /** A safe integer that is at least 0 and is not −0 (SPEC L2). */
 export function isSafeNonNegativeInteger(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0 && !Object.is(value, -0)
@@ -28,3 +31,4 @@ export const SessionId = (value: string): SessionId => value as SessionId
 export const LogId = (value: string): LogId => value as LogId
 export const CallId = (value: string): CallId => value as CallId
 export const MessageId = (value: string): MessageId => value as MessageId
+export const BlobId = (value: string): BlobId => value as BlobId

@@ -26,6 +26,10 @@ export type Invariant = {
   problem(committed: Committed, log: LogView): string | null
 }
 
+/** The folds that rules read besides the session's own. */
+export const foldsOf = (invariants: readonly Invariant[]): readonly Fold<unknown>[] =>
+  invariants.flatMap(({ folds = [] }) => folds)
+
 /** What an event breaks; an invariant that throws vetoes as well. */
 export function problemOf(invariant: Invariant, committed: Committed, log: LogView): string | null {
   try {

@@ -5,7 +5,6 @@ import {
   append,
   called,
   counter,
-  type Draft,
   header,
   headed,
   log,
@@ -31,6 +30,7 @@ import { imageOffloading } from './interpreters/image-offload.ts'
 import { toolResultTrim } from './interpreters/tool-result-trim.ts'
 import { equalJson } from './json.ts'
 import {
+  answers,
   countFold,
   extensions,
   framed,
@@ -40,7 +40,6 @@ import {
   note,
   observed,
   openWith,
-  outcome,
   projectedHistory,
   redact,
   redacting,
@@ -53,49 +52,6 @@ const refusal = (code: SessionErrorCode, facts: object = {}): unknown =>
   expect.objectContaining({ name: 'SessionError', code, ...facts })
 const choices = fc.array(fc.nat({ max: 1 << 16 }), { maxLength: 120, size: 'max' })
 const readOnly = { readOnly: true }
-
-/** What might come next: right, wrong, and meant to harm. */
-function nextEvents(session: Session): readonly Draft[] {
-  const { surface, length } = session
-  const first = surface.at(0) ?? 0
-  const last = surface.at(-1) ?? 0
-  const everySeq = Array.from({ length }, (_, seq) => seq)
-  return [
-    said('next'),
-    turnStart(9),
-    prompted('next'),
-    headed('change'),
-    { type: note.type, data: { text: 'x' } },
-    { type: 'other/unknown', data: 1 },
-    { type: 'constructor', data: 1, ignorable: true },
-    over(said('all'), first, last, everySeq),
-    over(said('nothing cited'), first, last, [0]),
-    over(prompted('head'), first, first, [first]),
-    over(said('gone'), Math.max(0, last - 1), last, everySeq),
-    over(said('the future'), length, length, everySeq),
-    over(returned('c1', 'rewritten'), last, last, everySeq),
-    ...[first, last].flatMap(seq => [
-      { type: 'image/offload', data: { targets: [{ seq, imageIndexes: [0] }] } },
-      { type: 'image/offload', data: { targets: [{ seq, imageIndexes: [1, 0] }] } },
-      { type: toolResultTrim.type, data: { targets: [{ seq, headChars: 2, tailChars: 1 }] }, ignorable: true },
-      { type: redact.type, data: { seq, text: 'redacted' } },
-    ]),
-    { type: redact.type, data: { seq: length + 3, text: '' } },
-    { type: 'agent/inbox/spliced', data: { target: 'next-turn', start: 0, removedCount: 1, inserted: [] } },
-    { type: 'session/end-seed', data: {} },
-    { ...said('x'), ignorable: 'yes' },
-    { ...turnStart(1), surfaceOp: 'append' },
-  ]
-}
-
-/** The session after each of those, or the refusal of it; asked one after another. */
-function answers(session: Session): readonly unknown[] {
-  return nextEvents(session).map(draft => {
-    const [event] = logFrom(session.length, draft)
-    const answer = outcome(() => session.follow(event as SessionEvent))
-    return [answer, observed(session)]
-  })
-}
 
 describe('a keyframe', () => {
   it('[K1] is plain JSON, whatever the types and folds are called', () => {
@@ -153,7 +109,7 @@ describe('a keyframe', () => {
     const notResident = refusal('not-resident', { sessionId: 'test' })
     expect(() => session.snapshotEvents()).toThrow(notResident)
     expect(() => session.requestAt(6)).toThrow(notResident)
-    expect(() => session.fork({ id: 'child' })).toThrow(notResident)
+    expect(() => session.fork({ id: 'child', boundary: 6 })).toThrow(notResident)
     expect(() => session.registerInvariant({ key: 'any', problem: () => null })).toThrow(notResident)
     // Whoever reads the events can still do all of it.
     const all = [...storedEvents(whole), ...session.snapshotEvents(5)]
@@ -214,7 +170,7 @@ describe('a keyframe', () => {
     expect(session.inheritedEventCount).toBe(3)
     expect(observed(session)).toEqual({ ...(observed(child) as object), firstLiveSeq: 4 })
     // Also one made before the cut, of what is inherited only.
-    const stored = storedEvents(child)
+    const stored = storedEvents(child, storedEvents(parent))
     for (const cut of [0, 2, 3]) {
       const early = resumed(child.replay(stored.slice(0, cut)), stored.slice(cut))
       expect(observed(early)).toEqual({ ...(observed(child) as object), firstLiveSeq: 4 })
@@ -544,7 +500,7 @@ describe('verify', () => {
         const session = openWith(storedEvents(follower), { repair: true })
         expect(session.verify(storedEvents(session))).toBeNull()
         const child = session.fork({ id: 'child' })
-        expect(child.verify(storedEvents(child))).toBeNull()
+        expect(child.verify(storedEvents(child, storedEvents(session)))).toBeNull()
       }),
       { numRuns: 60 },
     )

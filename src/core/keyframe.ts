@@ -104,8 +104,7 @@ const isLast = membersOf({ seq: isCount, type: isString, time: Number.isSafeInte
 function foldStates({ folds: states }: Keyframe, folds: readonly Fold<unknown>[]): readonly JsonValue[] {
   return folds.map(({ key, version }) => {
     const stored = Object.hasOwn(states, key) ? states[key] : undefined
-    if (stored === undefined) throw stale(`it has no ${key}`)
-    if (stored.version !== version) throw stale(`its ${key} is version ${stored.version}, not ${version}`)
+    if (stored?.version !== version) throw stale(`it has no ${key} of version ${version}`)
     if (stateShapes.get(key)?.(stored.state) === false) throw stale(`its ${key} is no state of that fold`)
     return stored.state
   })

@@ -141,18 +141,7 @@ export function newEvent(
   data: unknown,
   placement: Placement,
 ): SessionEvent {
-  const { surfaceOp, sourceEventSeqs, ignorable } = placement
-  const event =
-    surfaceOp === undefined
-      ? sourceEventSeqs === undefined
-        ? ignorable === undefined
-          ? { type, seq, time, data }
-          : { type, seq, time, data, ignorable }
-        : { type, seq, time, data, sourceEventSeqs }
-      : sourceEventSeqs === undefined
-        ? { type, seq, time, data, surfaceOp }
-        : { type, seq, time, data, surfaceOp, sourceEventSeqs }
-  return Object.freeze(event) as unknown as SessionEvent
+  return Object.freeze({ type, seq, time, data, ...placement }) as unknown as SessionEvent
 }
 
 /** Runs `admit` for the event at `index`; a refusal says which one it was. */

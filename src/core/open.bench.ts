@@ -132,7 +132,7 @@ async function keyframeRows(bench: Bench, variant: Variant): Promise<readonly Ro
   ]
 }
 
-/** A fork copies what it inherits. */
+/** A fork at an earlier seq folds what it inherits. */
 async function forkRows(bench: Bench): Promise<readonly Row[]> {
   const lengths = [bench.size(10_000), bench.size(100_000)] as const
   const log = bench.workload.v3(lengths[1], 'small') as unknown as readonly SessionEvent[]

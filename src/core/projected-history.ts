@@ -232,3 +232,46 @@ export function outcome(of: () => unknown): unknown {
     return { refused: { name, code, seq, eventType } }
   }
 }
+
+/** What might come next: right, wrong, and meant to harm. */
+function nextEvents(session: Session): readonly Draft[] {
+  const { surface, length } = session
+  const first = surface.at(0) ?? 0
+  const last = surface.at(-1) ?? 0
+  const everySeq = Array.from({ length }, (_, seq) => seq)
+  return [
+    said('next'),
+    turnStart(9),
+    prompted('next'),
+    headed('change'),
+    { type: note.type, data: { text: 'x' } },
+    { type: 'other/unknown', data: 1 },
+    { type: 'constructor', data: 1, ignorable: true },
+    over(said('all'), first, last, everySeq),
+    over(said('nothing cited'), first, last, [0]),
+    over(prompted('head'), first, first, [first]),
+    over(said('gone'), Math.max(0, last - 1), last, everySeq),
+    over(said('the future'), length, length, everySeq),
+    over(returned('c1', 'rewritten'), last, last, everySeq),
+    ...[first, last].flatMap(seq => [
+      { type: 'image/offload', data: { targets: [{ seq, imageIndexes: [0] }] } },
+      { type: 'image/offload', data: { targets: [{ seq, imageIndexes: [1, 0] }] } },
+      { type: toolResultTrim.type, data: { targets: [{ seq, headChars: 2, tailChars: 1 }] }, ignorable: true },
+      { type: redact.type, data: { seq, text: 'redacted' } },
+    ]),
+    { type: redact.type, data: { seq: length + 3, text: '' } },
+    { type: 'agent/inbox/spliced', data: { target: 'next-turn', start: 0, removedCount: 1, inserted: [] } },
+    { type: 'session/end-seed', data: {} },
+    { ...said('x'), ignorable: 'yes' },
+    { ...turnStart(1), surfaceOp: 'append' },
+  ]
+}
+
+/** The session after each of those, or the refusal of it; asked one after another. */
+export function answers(session: Session): readonly unknown[] {
+  return nextEvents(session).map(draft => {
+    const [event] = logFrom(session.length, draft)
+    const answer = outcome(() => session.follow(event as SessionEvent))
+    return [answer, observed(session)]
+  })
+}

@@ -101,7 +101,12 @@ describe('requestAt', () => {
   it('[H5, R7] answers in a fork for what it inherits', () => {
     const parent = openWith(log(headed(), turnStart(1), said('a'), answered('b'), turnEnd(1)))
     const grandchild = parent.fork({ id: 'child' }).fork({ id: 'grandchild' })
-    for (let seq = 0; seq <= parent.length; seq += 1) expect(grandchild.requestAt(seq)).toEqual(parent.requestAt(seq))
+    expect(grandchild.requestAt(grandchild.length)).toEqual(parent.requestAt(parent.length))
+    for (let seq = 0; seq < parent.length; seq += 1) {
+      expect(() => grandchild.requestAt(seq)).toThrow(expect.objectContaining({ code: 'not-resident' }))
+      const then = grandchild.replay(storedEvents(parent).slice(0, seq))
+      expect(then.requestAt(seq)).toEqual(parent.requestAt(seq))
+    }
   })
 
   it('[H5] changes nothing, and is for every cut what a session there would send', () => {

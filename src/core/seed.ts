@@ -1,8 +1,10 @@
-/** Where a log was handed over: the marks that constructors leave (SPEC R6). */
+/** Where a log was handed over: the marks that constructors leave, and what a header says of them (SPEC R6, L11). */
 import { SessionError } from './errors.ts'
-import type { SessionHeader } from './events.ts'
+import { SESSION_FORMAT_VERSION, type SessionHeader } from './events.ts'
 import type { Fold } from './fold.ts'
 import type { SessionSeq } from './ids.ts'
+import { snapshotJson } from './json.ts'
+import type { CreateOptions } from './session-options.ts'
 
 export type SeedState = {
   /** The last `session/end-seed`: what is before it came from a constructor. */
@@ -41,8 +43,19 @@ export function checkedCut(
   const fail = (what: string): never => {
     throw new SessionError(code, `Session ${id} ${what}`, { sessionId: id })
   }
-  if (isSeeded && inherited === null) fail('is seeded, but no session/end-seed of its log says where that ends')
-  if (!isSeeded && inherited !== null) fail(`is not seeded, but seq ${inherited} says it inherits events`)
+  if (isSeeded !== (inherited !== null)) {
+    fail(`has isSeeded: ${isSeeded}, and its log ends what it inherits at ${inherited ?? 'no seq'}`)
+  }
   const cut = inherited ?? 0
   return told === undefined || told === cut ? cut : fail(`inherits ${cut} events, not ${told}`)
 }
+
+/** The header of a new session, not checked yet. */
+export const newHeader = ({ id, header, now }: Pick<CreateOptions, 'id' | 'header' | 'now'>): SessionHeader =>
+  snapshotJson({
+    createdAt: header?.createdAt ?? now(),
+    isSeeded: false,
+    ...header,
+    version: SESSION_FORMAT_VERSION,
+    id,
+  })

@@ -12,8 +12,9 @@ import type {
 import type { ExtensionOptions } from './extensions.ts'
 import type { Committed, Fold } from './fold.ts'
 import type { Invariant } from './invariant.ts'
-import type { Keyframe } from './keyframe.ts'
+import type { Keyframe, LastEvent } from './keyframe.ts'
 import type { SurfaceIntent } from './log.ts'
+import type { TurnsState } from './turns.ts'
 
 /** Intent of `append` for one type; a union of types gets the union of their intents and is checked at run time. */
 export type IntentArguments<Type extends KnownEventType> = Type extends 'assistant/message'
@@ -77,8 +78,18 @@ type OpenOptions = SessionOptions & {
   readonly inheritedEventCount?: number
   /** Closes a turn that was cut off before the end of the seed is marked (SPEC R1–R6). */
   readonly repair?: boolean
+  /**
+   * How a model call that was cut off is settled before `repair` closes its turn: the first of these events that the
+   * session accepts, as one appended now, becomes its next; none when it accepts none (SPEC R9).
+   */
+  readonly settle?: (turns: TurnsState, last: LastEvent | null) => readonly SessionEvent[]
   /** Follows a log somebody else writes: nothing is marked or repaired, and `append` refuses (SPEC O4). */
   readonly readOnly?: boolean
+  /**
+   * With `readOnly`: the events may end before the log does, even before what it inherits. Then this is the session as
+   * it was there (SPEC K6).
+   */
+  readonly isPrefix?: boolean
 }
 
 export type RestoreOptions = OpenOptions & {

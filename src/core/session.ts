@@ -4,19 +4,13 @@
  */
 import { refusal, SessionError } from './errors.ts'
 import type { EventDefinition } from './event-definition.ts'
-import {
-  type EventData,
-  type Message,
-  SESSION_FORMAT_VERSION,
-  type SessionEvent,
-  type SessionHeader,
-} from './events.ts'
+import type { EventData, Message, SessionEvent, SessionHeader } from './events.ts'
 import { Extensions } from './extensions.ts'
 import { type Committed, type Fold, FoldSet } from './fold.ts'
-import { checkChildId, checkOutsideTurn, childHeader, inheritedBy } from './fork.ts'
+import { checkBoundary, checkChildId, checkOutsideTurn, childHeader } from './fork.ts'
 import { isSafeNonNegativeInteger, SessionId, SessionSeq } from './ids.ts'
 import { inboxFold, planCancellation } from './inbox.ts'
-import { type Invariant, type LogView, problemOf } from './invariant.ts'
+import { foldsOf, type Invariant, type LogView, problemOf } from './invariant.ts'
 import { snapshotJson } from './json.ts'
 import {
   type Keyframe,
@@ -34,7 +28,7 @@ import { repair } from './repair.ts'
 import { type LoggedRequest, requestOf } from './request.ts'
 import { requestFold } from './request-header.ts'
 import { ResidentLog } from './resident-log.ts'
-import { checkedCut, seedFold } from './seed.ts'
+import { checkedCut, newHeader, seedFold } from './seed.ts'
 import { SessionListeners } from './session-listeners.ts'
 import type {
   Appendable,
@@ -50,22 +44,17 @@ import type {
 import { SessionSurface } from './session-surface.ts'
 import { checkHeader } from './shapes.ts'
 import { type SurfaceState, surfaceFold } from './surface.ts'
-import { foldTurns, turnsFold } from './turns.ts'
+import { turnsFold } from './turns.ts'
 
 /** The folds every session has, in the order they are advanced. */
 const coreFolds: readonly Fold<unknown>[] = [surfaceFold, messagesFold, turnsFold, requestFold, seedFold, inboxFold]
 
-type Opening = {
-  readonly header: SessionHeader
+type Opening = Pick<KeyframeOptions, 'header' | 'repair' | 'settle' | 'readOnly' | 'isPrefix'> & {
   /** Null when there was no seed at all. */
   readonly events: readonly unknown[] | null
   readonly from?: KeyframeSource
-  readonly repair?: boolean
-  readonly readOnly?: boolean
   /** Mark the end of the events as that of what is inherited. */
   readonly isFork?: boolean
-  /** The events may end before the log does, even before what it inherits. */
-  readonly isPrefix?: boolean
   readonly inheritedEventCount?: number | undefined
 }
 
@@ -99,12 +88,13 @@ export class Session {
 
   private constructor(options: SessionOptions, opening: Opening) {
     const { header, from, events, readOnly = false } = opening
+    checkHeader(header)
     if (events !== null && !Array.isArray(events)) {
       throw new SessionError('envelope', `Expected an array of events; found ${typeof events}`, {
         sessionId: header.id,
       })
     }
-    this.header = header
+    this.header = Object.freeze(header)
     // Not all of them: what they say of events is not to be kept.
     const { now, onListenerError, folds: own = [] } = options
     this.#options = { now, folds: own, ...(onListenerError && { onListenerError }) }
@@ -141,6 +131,14 @@ export class Session {
     // Not `forEach`, which would step over a hole.
     for (let index = 0; index < (events?.length ?? 0); index += 1) atIndex(index, () => this.#admit(events?.[index]))
     if (opening.repair === true && !readOnly) {
+      for (const candidate of opening.settle?.(this.#folds.state(turnsFold), this.#last) ?? []) {
+        try {
+          this.#admit(candidate, invariants)
+          break
+        } catch {
+          // A refusal has changed nothing: then the next one.
+        }
+      }
       for (const closer of repair(this.#folds.state(turnsFold), this.#last)) this.#admit(closer)
     }
     this.firstLiveSeq = SessionSeq(log.length)
@@ -148,9 +146,10 @@ export class Session {
     else if (events !== null && !readOnly && this.#folds.state(seedFold).endSeed !== log.length - 1) this.#mark({})
     const { isPrefix = false, inheritedEventCount: told } = opening
     // A prefix may end before what it inherits does.
-    this.inheritedEventCount = isPrefix
-      ? Math.min(told ?? 0, log.length)
-      : checkedCut(header, this.#folds.state(seedFold), told, from === undefined ? 'header' : 'keyframe')
+    this.inheritedEventCount =
+      isPrefix && readOnly
+        ? Math.min(told ?? 0, log.length)
+        : checkedCut(header, this.#folds.state(seedFold), told, from === undefined ? 'header' : 'keyframe')
     this.#invariants = invariants
   }
 
@@ -160,19 +159,12 @@ export class Session {
    * @throws {SessionError} `header`, `registration`, or the error of the first event that is refused, with its `index`.
    */
   static create(options: CreateOptions): Session {
-    const header = snapshotJson<SessionHeader>({
-      createdAt: options.header?.createdAt ?? options.now(),
-      isSeeded: false,
-      ...options.header,
-      version: SESSION_FORMAT_VERSION,
-      id: options.id,
-    })
-    checkHeader(header)
     const { inheritedEventCount } = options
+    const header = newHeader(options)
     const seed = options.seed === undefined ? null : [...options.seed]
     if (header.isSeeded && (seed === null || inheritedEventCount !== seed.length)) {
-      const inherits = `its whole seed, not ${inheritedEventCount ?? 'an unknown number of'} events of ${seed?.length ?? 'none'}`
-      throw new SessionError('header', `A new seeded session inherits ${inherits}`, { sessionId: header.id })
+      const message = `Expected a seeded session to inherit its seed, ${seed?.length ?? 0} events; found ${inheritedEventCount}`
+      throw new SessionError('header', message, { sessionId: header.id })
     }
     const events = seed?.map((event, index) => atIndex(index, () => snapshotJson(event))) ?? null
     return new Session(options, { header, events, isFork: header.isSeeded, inheritedEventCount })
@@ -185,8 +177,6 @@ export class Session {
    * @throws {SessionError} `header`, `registration`, or the error of the first event that is refused, with its `index`.
    */
   static fromRestore(options: RestoreOptions): Session {
-    checkHeader(options.header)
-    Object.freeze(options.header)
     return new Session(options, options)
   }
 
@@ -197,8 +187,6 @@ export class Session {
    * @throws {SessionError} `keyframe` when it cannot be used: then restore the whole log. Otherwise as `fromRestore`.
    */
   static fromKeyframe(options: KeyframeOptions): Session {
-    checkHeader(options.header)
-    Object.freeze(options.header)
     return new Session(options, { ...options, from: options })
   }
 
@@ -300,18 +288,10 @@ export class Session {
     if (this.#readOnly) throw refusal('read-only', { type, seq }, 'was appended to a session that only follows its log')
     const placement = admitIntent(type, intent, seq, this.#extensions)
     const snapshot = snapshotOf(data, type, seq, 'data')
-    if (this.#busy) {
-      throw refusal('reentrant', { type, seq }, 'was appended while the same session was committing another event')
-    }
     const time = this.#now(type)
     // Getters and the clock may have appended meanwhile: the seq is taken last.
     const event = newEvent(type, SessionSeq(this.length), time, snapshot, placement)
-    this.#busy = true
-    try {
-      this.#commit(this.#plan(event))
-    } finally {
-      this.#busy = false
-    }
+    this.#admit(event, this.#invariants, true)
     return event
   }
 
@@ -322,35 +302,43 @@ export class Session {
    */
   follow(event: SessionEvent): void {
     if (!this.#readOnly) throw refusal('read-only', event, 'was given to a session that writes its own log')
-    if (this.#busy)
-      throw refusal('reentrant', event, 'was followed while the same session was committing another event')
     this.#admit(event)
   }
 
   /**
+   * Lets go of the events before `seq` that are not on the surface: `eventAt` answers for them no more. From then on this
+   * is the session that a keyframe taken there would open (SPEC K5). Where events were let go of already, nothing happens.
+   *
+   * @throws {SessionError} `invalid-boundary` when `seq` is no place in the log.
+   */
+  evict(seq: number): void {
+    checkBoundary(this.id, seq, this.length + 1)
+    this.#log.evict(seq)
+    this.#snapshot = null
+  }
+
+  /**
    * A child session `id` that inherits the events up to `boundary` (inclusive; all of them unless said otherwise). It
-   * reads as this one did then, message ids included; what was pending in its inbox is cancelled (SPEC R7, R8).
+   * reads as this one did then, message ids included; what was pending in its inbox is cancelled (SPEC R7, R8). Of what
+   * it inherits it has the events of the surface (SPEC R10).
    *
    * @throws {SessionError} `session-already-exists` for its own id, `invalid-boundary`, `open-turn`; `not-resident` when
-   * the prefix is not in memory.
+   * it is to end earlier and the events up to there are not in memory.
    */
   fork({ id, boundary }: { readonly id: string; readonly boundary?: number }): Session {
     const { length } = this
     checkChildId(this.id, id)
-    const count = inheritedBy(this.id, length, boundary)
-    const seed = this.#resident(0, count)
-    checkOutsideTurn(this.id, count, count === length ? this.#folds.state(turnsFold) : foldTurns(seed))
-    const header = childHeader(this.header)
-    const child = Session.create({
-      ...this.#options,
-      ...this.#extensions.options,
-      // Its seed kept those that this session asks of stored events.
-      liveInvariants: this.#invariants,
-      id,
-      header,
-      seed,
-      inheritedEventCount: count,
-    })
+    if (boundary !== undefined) checkBoundary(this.id, boundary, length)
+    const count = boundary === undefined ? length : boundary + 1
+    // What is inherited kept those that this session asks of stored events.
+    const live = { liveInvariants: this.#invariants }
+    if (count < length) return this.replay(this.#resident(0, count), live).fork({ id })
+    checkOutsideTurn(this.id, count, this.#folds.state(turnsFold))
+    const surfaceEvents = this.surface.nodes.map(seq => this.eventAt(seq) as SessionEvent)
+    const from = snapshotJson({ keyframe: { ...this.keyframe(), sessionId: id }, surfaceEvents })
+    const options = this.#with(live)
+    const header = newHeader({ ...options, id, header: childHeader(this.header) })
+    const child = new Session(options, { header, from, events: [], isFork: true })
     for (const splice of planCancellation(child.fold(inboxFold))) child.append('agent/inbox/spliced', splice)
     return child
   }
@@ -360,27 +348,25 @@ export class Session {
    *
    * @throws {SessionError} of the first event that is refused.
    */
-  replay(events: readonly SessionEvent[], more: Pick<SessionOptions, 'invariants'> = {}): Session {
+  replay(events: readonly SessionEvent[], more: Pick<SessionOptions, 'invariants' | 'liveInvariants'> = {}): Session {
     const { header, inheritedEventCount } = this.#readable()
-    const options = { ...this.#options, ...this.#extensions.options, ...more }
-    return new Session(options, { header, events, readOnly: true, isPrefix: true, inheritedEventCount })
+    return new Session(this.#with(more), { header, events, readOnly: true, isPrefix: true, inheritedEventCount })
   }
 
   /**
    * The request that was, or would have been, sent when the next event had the seq `seq`; null when no header was logged
    * by then. For an event that settles a model call that is the request it answers.
    *
-   * @throws {SessionError} `not-resident` when the events before it are not in memory, or not of this log: then `replay`
-   * those that are stored.
+   * @throws {SessionError} `not-resident` when it is not the next one, and the events before it are not in memory, or not
+   * of this log: then `replay` those that are stored.
    */
   requestAt(seq: number): LoggedRequest | null {
-    return requestOf(this.replay(this.#resident(0, seq)))
+    return requestOf(seq === this.length ? this.#readable() : this.replay(this.#resident(0, seq)))
   }
 
   /** Everything derived, as JSON, to open the session from later (SPEC K1). */
   keyframe(): Keyframe {
-    this.#extensions.checkInterpreters()
-    const { id, length } = this
+    const { id, length } = this.#readable()
     return {
       version: 1,
       sessionId: id,
@@ -412,6 +398,11 @@ export class Session {
     throw new SessionError('not-resident', message, { sessionId: this.id, seq: from, expected: base })
   }
 
+  /** The options of a session that knows what this one does. */
+  #with(more: Partial<SessionOptions>): SessionOptions {
+    return { ...this.#options, ...this.#extensions.options, ...more }
+  }
+
   /** Itself, when its surface may be read. */
   #readable(): this {
     this.#extensions.checkInterpreters()
@@ -435,12 +426,12 @@ export class Session {
   }
 
   /** Decides about an event; throws when it may not be the next one. Changes nothing. */
-  #plan(event: SessionEvent): Committed {
+  #plan(event: SessionEvent, invariants: readonly Invariant[]): Committed {
     try {
-      this.#extensions.checkInterpreters()
+      this.#readable()
       const surfaceChange = planAdmission(event, this.#surface, this.#log.at, this.#extensions)
       const committed = { event, surfaceChange }
-      for (const invariant of this.#invariants) {
+      for (const invariant of invariants) {
         const found = problemOf(invariant, committed, this.#view)
         if (found !== null) throw refusal('invariant', event, `breaks the invariant ${invariant.key}: ${found}`)
       }
@@ -457,13 +448,10 @@ export class Session {
   #commit(committed: Committed): void {
     const { event, surfaceChange } = committed
     const { kind } = surfaceChange
-    const shadowed =
-      kind === 'replace' && this.#log.base > 0
-        ? this.#surface.nodes.slice(surfaceChange.from, surfaceChange.to + 1)
-        : null
+    const shadowed = kind === 'replace' ? this.#surface.nodes.slice(surfaceChange.from, surfaceChange.to + 1) : null
     // The only step that can fail comes first: a fold may be somebody else's.
     this.#folds.evolve(committed)
-    if (shadowed !== null) this.#log.release(shadowed)
+    if (shadowed !== null) this.#log.shadow(shadowed)
     this.#log.push(event)
     this.#last = event
     this.#snapshot = null
@@ -472,11 +460,14 @@ export class Session {
   }
 
   /** Takes in an event that comes from outside or that this session makes for itself. */
-  #admit(event: unknown): void {
+  #admit(event: unknown, invariants: readonly Invariant[] = this.#invariants, isOwn = false): void {
+    if (this.#busy) {
+      throw refusal('reentrant', event as SessionEvent, 'came while the same session was committing another event')
+    }
     this.#busy = true
     try {
-      checkEnvelope(event, this.length, this.#extensions.knows)
-      this.#commit(this.#plan(event))
+      if (!isOwn) checkEnvelope(event, this.length, this.#extensions.knows)
+      this.#commit(this.#plan(event as SessionEvent, invariants))
     } finally {
       this.#busy = false
     }
@@ -487,6 +478,3 @@ export class Session {
     this.#admit(newEvent('session/end-seed', SessionSeq(this.length), time, Object.freeze(data), {}))
   }
 }
-
-const foldsOf = (invariants: readonly Invariant[]): readonly Fold<unknown>[] =>
-  invariants.flatMap(({ folds = [] }) => folds)

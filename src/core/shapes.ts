@@ -27,7 +27,7 @@ export function checkPayload(event: SessionEvent): void {
 export const isPayload = (type: string, data: unknown): boolean => payloadProblem(type, data) === null
 
 function payloadProblem(type: string, data: unknown): Problem {
-  if (!isRecord(data)) return isCoreEventType(type) ? ['', 'an object'] : null
+  if (!isRecord(data)) return isCoreEventType(type) ? NO_OBJECT : null
   const { turn, message } = data
   switch (type) {
     case 'turn/start':
@@ -57,18 +57,13 @@ function payloadProblem(type: string, data: unknown): Problem {
         within('.message', messageProblem(message, 'assistant', 'model', 'provider') ?? model(message as Shape))
       )
     case 'tool/call':
-      return (
-        place(data) ??
-        text('.callId', data['callId']) ??
-        string('.name', data['name']) ??
-        string('.arguments', data['arguments'])
-      )
+      return place(data) ?? text('.callId', data['callId']) ?? call(data)
     case 'tool/result':
       return place(data) ?? within('.message', messageProblem(message, 'user', 'tool', 'callId')) ?? resultProblem(data)
     case 'request/header':
       return headerProblem(data)
     case 'request/context':
-      return text('.provider', data['provider']) ?? text('.model', data['model'])
+      return route(data)
     case 'session/end-seed':
       return flag('.inherited', data['inherited'])
     default:
@@ -80,6 +75,7 @@ const isRecord = (value: unknown): value is Shape =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 const isText = (value: unknown): value is string => typeof value === 'string' && value !== ''
 
+const NO_OBJECT: Problem = ['', 'an object']
 const within = (path: string, problem: Problem): Problem => problem && [path + problem[0], problem[1]]
 const text = (path: string, value: unknown): Problem => (isText(value) ? null : [path, 'a non-empty string'])
 const string = (path: string, value: unknown): Problem => (typeof value === 'string' ? null : [path, 'a string'])
@@ -88,25 +84,28 @@ const flag = (path: string, value: unknown): Problem =>
 const number = (path: string, value: unknown): Problem =>
   // Not the largest either: whoever counts on from it would leave the safe integers.
   isSafeNonNegativeInteger(value) && value < Number.MAX_SAFE_INTEGER ? null : [path, 'a safe integer of at least 0']
-const kind = (path: string, value: unknown): Problem =>
-  isRecord(value) ? text(`${path}.kind`, value['kind']) : [path, 'an object']
+const kind = (path: string, value: unknown, only?: string): Problem =>
+  isRecord(value)
+    ? within(path, text('.kind', value['kind']) ?? (only === undefined ? null : one('.kind', value['kind'], only)))
+    : within(path, NO_OBJECT)
 const place = ({ turn, step }: Shape): Problem => number('.turn', turn) ?? number('.step', step)
+const call = (data: Shape): Problem => string('.name', data['name']) ?? string('.arguments', data['arguments'])
+const route = ({ provider, model }: Shape): Problem => text('.provider', provider) ?? text('.model', model)
 const stream = (data: Shape): Problem =>
   Array.isArray(data['stream']) ? null : ['.stream', 'an array of stream records']
 const model = ({ source }: Shape): Problem => text('.source.model', (source as Shape)['model'])
 
 /** `sourceKey` names the text a source of that kind must have. */
 function messageProblem(message: unknown, role: string, sourceKind?: string, sourceKey = 'kind'): Problem {
-  if (!isRecord(message)) return ['', 'an object']
+  if (!isRecord(message)) return NO_OBJECT
   const { id, content, source } = message
-  if (!isText(id)) return ['.id', 'a non-empty string']
-  if (message['role'] !== role) return ['.role', `'${role}'`]
-  const problem = blocksProblem(content)
-  if (problem !== null) return within('.content', problem)
-  if (!isRecord(source)) return ['.source', 'an object']
-  if (!isText(source['kind'])) return ['.source.kind', 'a non-empty string']
-  if (sourceKind !== undefined && source['kind'] !== sourceKind) return ['.source.kind', `'${sourceKind}'`]
-  return isText(source[sourceKey]) ? null : [`.source.${sourceKey}`, 'a non-empty string']
+  return (
+    text('.id', id) ??
+    one('.role', message['role'], role) ??
+    within('.content', blocksProblem(content)) ??
+    kind('.source', source, sourceKind) ??
+    within('.source', text(`.${sourceKey}`, (source as Shape)[sourceKey]))
+  )
 }
 
 /** Blocks the library itself reads must have their texts; unknown block types pass. */
@@ -120,13 +119,13 @@ function blocksProblem(content: unknown, isInner = false): Problem {
 }
 
 function blockProblem(block: unknown, isInner: boolean): Problem {
-  if (!isRecord(block)) return ['', 'an object']
+  if (!isRecord(block)) return NO_OBJECT
   switch (block['type']) {
     case 'text':
     case 'reasoning':
       return string('.text', block['text'])
     case 'tool-call':
-      return string('.id', block['id']) ?? string('.name', block['name']) ?? string('.arguments', block['arguments'])
+      return string('.id', block['id']) ?? call(block)
     case 'tool-result':
       // What is inside one inside another is nobody's to read, and may nest as deep as it likes.
       return (
@@ -156,18 +155,15 @@ function resultProblem({ message, error }: Shape): Problem {
 const HEADER_REASONS: readonly unknown[] = ['initial', 'resume', 'change', 'series']
 
 function headerProblem({ header, reason, startsSeries }: Shape): Problem {
-  if (!isRecord(header)) return ['.header', 'an object']
+  if (!isRecord(header)) return within('.header', NO_OBJECT)
   if (Object.hasOwn(header, 'system')) return ['.header.system', 'nothing: the prompt is a system/message']
   const { config, tools, adapterDefaults } = header
-  if (!isRecord(config)) return ['.header.config', 'an object']
-  const { provider, model: name, reasoningEffort: effort } = config
+  if (!isRecord(config)) return within('.header.config', NO_OBJECT)
   if (tools !== undefined && !(Array.isArray(tools) && tools.length > 0)) {
     return ['.header.tools', 'a non-empty array or nothing']
   }
   return (
-    text('.header.config.provider', provider) ??
-    text('.header.config.model', name) ??
-    optional('.header.config.reasoningEffort', effort, text) ??
+    within('.header.config', route(config) ?? optional('.reasoningEffort', config['reasoningEffort'], text)) ??
     (adapterDefaults === undefined
       ? null
       : within('.header.adapterDefaults', defaultsProblem(adapterDefaults, config))) ??
@@ -177,7 +173,7 @@ function headerProblem({ header, reason, startsSeries }: Shape): Problem {
 }
 
 function defaultsProblem(defaults: unknown, config: Shape): Problem {
-  if (!isRecord(defaults)) return ['', 'an object']
+  if (!isRecord(defaults)) return NO_OBJECT
   const keys = Object.keys(defaults)
   if (keys.length === 0) return ['', 'at least one flag or nothing']
   for (const key of keys) {
@@ -192,7 +188,8 @@ function defaultsProblem(defaults: unknown, config: Shape): Problem {
 const hasKeys = (value: Shape, count: number): boolean => Object.keys(value).length === count
 const optional = (path: string, value: unknown, check: (path: string, value: unknown) => Problem): Problem =>
   value === undefined ? null : check(path, value)
-const one = (path: string, value: unknown, only: unknown): Problem => (value === only ? null : [path, String(only)])
+const one = (path: string, value: unknown, only: unknown): Problem =>
+  value === only ? null : [path, JSON.stringify(only)]
 
 /** Checks a session header. @throws {SessionError} `header` (SPEC L11). */
 export function checkHeader(value: unknown): asserts value is SessionHeader {

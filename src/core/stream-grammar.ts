@@ -11,7 +11,7 @@ type Check = (value: unknown) => boolean
 type Shape = Readonly<Record<string, unknown>>
 
 const isString: Check = value => typeof value === 'string'
-const isShape = (value: unknown): value is Shape => typeof value === 'object' && value !== null
+const isShape = (value: unknown): value is Shape => typeof value === 'object' && value !== null && !Array.isArray(value)
 const isBlock: Check = value => {
   if (!isShape(value)) return false
   const { type, id, name, arguments: text } = value

@@ -1,12 +1,13 @@
 /** Reads a log from a file: bytes, compression, lines; what they mean is up to `format`. */
-import { sha256 } from '@noble/hashes/sha2.js'
-import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js'
 import { FormatError } from '../format/errors.ts'
 import { type FileDamage, LogReader, type ReadLog, type ReadOptions } from '../format/log-reader.ts'
 
 import { bytesOf, type LogSource } from './bytes.ts'
 import { decompress } from './decompress.ts'
 import { LineCutter } from './lines.ts'
+import { sha256Hex } from './sha256.ts'
+
+export { sha256Hex }
 
 export { locateError } from '../format/log-reader.ts'
 export { admitLog } from './admit-log.ts'
@@ -25,9 +26,6 @@ export type ReadLogOptions = Pick<ReadOptions, 'mode' | 'purpose'> & {
   /** Told now and then, not after each piece of the file, and when all of it was read. */
   readonly onProgress?: ((progress: ReadProgress) => void) | undefined
 }
-
-/** Hex SHA-256 of a text's UTF-8. */
-export const sha256Hex = (text: string): string => bytesToHex(sha256(utf8ToBytes(text)))
 
 /** A reader for one log; it is of use after a refusal too: it knows how far it got. */
 export const newLogReader = (options: Pick<ReadLogOptions, 'mode' | 'purpose'> = {}): LogReader =>

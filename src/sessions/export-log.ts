@@ -1,6 +1,8 @@
 /** A session as a file: canonical JSON lines, or a transcript to read (SPEC F11–F13). */
 import type { SessionEvent, SessionHeader } from '../core/events.ts'
+import type { BlobId } from '../core/ids.ts'
 import type { Redactor } from '../format/redact.ts'
+import { withBytes } from './blobs.ts'
 
 export type ExportOptions = {
   /** `jsonl`, the default: the log, as any reader of the format opens it. `markdown`: a transcript for people. */
@@ -8,11 +10,17 @@ export type ExportOptions = {
   /** Sees every text before it is written, and answers what is written instead. */
   readonly redact?: Redactor
   readonly compress?: 'gzip'
+  /** Writes the bytes of attachments along, in place of references to them; `import` takes them out again. */
+  readonly blobs?: boolean
   /** Heading of a transcript. */
   readonly title?: string
 }
 
-export type ExportedLog = { readonly header: SessionHeader; readonly events: AsyncIterable<SessionEvent> }
+export type ExportedLog = {
+  readonly header: SessionHeader
+  readonly events: AsyncIterable<SessionEvent>
+  readonly getBlob: (id: BlobId) => Promise<Uint8Array | null>
+}
 
 /** Characters handed on at once, about. */
 const PIECE = 64_000
@@ -45,13 +53,19 @@ async function* piecesOf(log: ExportedLog, options: ExportOptions): AsyncGenerat
   if (piece !== '') yield piece
 }
 
-async function* logLines({ header, events }: ExportedLog, { redact }: ExportOptions): AsyncGenerator<string, void> {
+async function* logLines(
+  { header, events, getBlob }: ExportedLog,
+  { redact, blobs = false }: ExportOptions,
+): AsyncGenerator<string, void> {
   const [{ eventLine, headerLine }, { redactEvent, redactHeader }] = await Promise.all([
     import('../format/write-log.ts'),
     import('../format/redact.ts'),
   ])
   yield headerLine(redact === undefined ? header : redactHeader(header, redact))
-  for await (const event of events) yield eventLine(redact === undefined ? event : redactEvent(event, redact))
+  for await (const event of events) {
+    const line = eventLine(redact === undefined ? event : redactEvent(event, redact))
+    yield blobs ? await withBytes(line, getBlob) : line
+  }
 }
 
 /** A transcript needs all of its events: results stand with the calls they answer. */

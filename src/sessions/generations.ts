@@ -5,7 +5,7 @@
  */
 import { SessionError, type SessionErrorCode } from '../core/errors.ts'
 import { type SessionEvent, type SessionHeader, SESSION_FORMAT_VERSION } from '../core/events.ts'
-import { LogId, SessionId, SessionSeq } from '../core/ids.ts'
+import { type BlobId, LogId, SessionId, SessionSeq } from '../core/ids.ts'
 import { equalJson, jsonText } from '../core/json.ts'
 import { Session } from '../core/session.ts'
 import type { SessionOptions } from '../core/session-options.ts'
@@ -16,7 +16,8 @@ import {
   type SessionStorage,
   StorageError,
 } from '../storage/storage.ts'
-import { readStoredEvents, readStoredPages } from './stored-events.ts'
+import { blobsIn } from './blobs.ts'
+import { readStoredEvents, readStoredPages, type StoredLog } from './stored-events.ts'
 
 /** A log in the current version, ready for a session. */
 export type CurrentLog = {
@@ -37,7 +38,7 @@ export const isOtherVersion = ({ header }: Pick<Generation, 'header'>): boolean 
  */
 export async function readCurrentLog(
   storage: SessionStorage,
-  record: Pick<SessionRecord, 'header'>,
+  record: StoredLog,
   purpose: 'read' | 'store' = 'read',
 ): Promise<CurrentLog> {
   if (!isOtherVersion(record)) return { header: record.header, events: await readStoredEvents(storage, record) }
@@ -99,9 +100,11 @@ export async function toCurrentGeneration(claimed: SessionRecord, parts: Parts):
   const log = await readCurrentLog(storage, record, 'store')
   // Admission first: what could not be opened later must not be written now.
   Session.fromRestore({ ...options, ...log, readOnly: true })
+  const blobs = new Set<BlobId>()
   const replaced = await storage.storeLog({
     session: { header: log.header, logId: LogId(newId()), inherited: [] },
-    segments: segmentsOf(log.events),
+    segments: segmentsOf(log.events, blobs),
+    blobs,
     time: options.now(),
     replaces: record,
   })
@@ -150,14 +153,15 @@ async function readsBackAs(storage: SessionStorage, record: SessionRecord, log: 
 /** Characters of one segment, about: the size pages of a log are read and written at. */
 const SEGMENT_SIZE = 200_000
 
-/** A log as segments, made one after the other as they are asked for. */
-export function* segmentsOf(events: readonly SessionEvent[]): Generator<Segment> {
+/** A log as segments, made one after the other as they are asked for; `blobs` gets what they refer to. */
+export function* segmentsOf(events: readonly SessionEvent[], blobs: Set<BlobId>): Generator<Segment> {
   let texts: string[] = []
   let size = 0
   let firstSeq = 0
   for (let seq = 0; seq < events.length; seq += 1) {
     const text = jsonText(events[seq])
     texts.push(text)
+    for (const blob of blobsIn(text)) blobs.add(blob)
     size += text.length
     if (size < SEGMENT_SIZE && seq < events.length - 1) continue
     yield { firstSeq: SessionSeq(firstSeq), count: texts.length, text: `[${texts.join(',')}]` }

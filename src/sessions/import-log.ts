@@ -1,16 +1,20 @@
 /** A log from a file becomes a stored session, whole or not at all (SPEC F15). */
 import { SessionError } from '../core/errors.ts'
 import type { SessionEvent, SessionHeader } from '../core/events.ts'
-import { LogId, SessionId } from '../core/ids.ts'
+import { type BlobId, LogId, SessionId } from '../core/ids.ts'
 import { equalJson } from '../core/json.ts'
+import type { Keyframe } from '../core/keyframe.ts'
 import { repairLog } from '../core/repair.ts'
+import type { Session } from '../core/session.ts'
 import type { SessionOptions } from '../core/session-options.ts'
 import type { LogSource } from '../files/bytes.ts'
 import type { ReadProgress } from '../files/read-log.ts'
 import { FormatError } from '../format/errors.ts'
 import type { Repair } from '../format/migration.ts'
 import { type SessionRecord, type SessionStorage, StorageError } from '../storage/storage.ts'
+import { withoutBytes } from './blobs.ts'
 import { type CurrentLog, readCurrentLog, segmentsOf } from './generations.ts'
+import { firstKeyframe } from './keyframe-pace.ts'
 
 export type ImportOptions = {
   /** Id of the session; that of the log unless said otherwise. */
@@ -40,7 +44,11 @@ export type ImportResult = {
 }
 
 /** A log that was read and may be stored as it is. */
-export type ImportedLog = CurrentLog & Pick<ImportResult, 'version' | 'fileEventCount' | 'repairs' | 'isUnterminated'>
+export type ImportedLog = CurrentLog &
+  Pick<ImportResult, 'version' | 'fileEventCount' | 'repairs' | 'isUnterminated'> & {
+    /** What it comes to, when that is worth storing. */
+    readonly keyframe: Keyframe | null
+  }
 
 /**
  * Reads a file and puts what it holds through admission.
@@ -51,14 +59,38 @@ export async function readImport(
   source: LogSource,
   { mode = 'strict', signal, onProgress }: ImportOptions,
   options: SessionOptions,
+  putBlob: (bytes: Uint8Array<ArrayBuffer>) => Promise<BlobId>,
 ): Promise<ImportedLog> {
   const { admitLog, newLogReader, readLog } = await import('../files/read-log.ts')
   const reader = newLogReader({ mode, purpose: 'store' })
   const read = await readLog(source, { mode, signal, onProgress }, reader)
-  const { log } = admitLog(read, reader, { ...options, readOnly: true })
-  const { header, events, version, repairs, isUnterminated, eventCount: fileEventCount, inheritedEventCount } = log
+  const events = await withoutBytes(read.events, putBlob)
+  const { log, session } = admitLog({ ...read, events }, reader, { ...options, readOnly: true })
+  const { header, version, repairs, isUnterminated, eventCount: fileEventCount, inheritedEventCount } = log
   const known = inheritedEventCount === undefined ? {} : { inheritedEventCount }
-  return { header, events, ...known, version, fileEventCount, repairs, isUnterminated }
+  return {
+    header,
+    events: log.events,
+    ...known,
+    version,
+    fileEventCount,
+    repairs,
+    isUnterminated,
+    keyframe: keyframeOf(session),
+  }
+}
+
+/** Events below which a log is read as fast as its keyframe. */
+const FEW_EVENTS = 100
+
+function keyframeOf(session: Session): Keyframe | null {
+  if (session.length < FEW_EVENTS) return null
+  try {
+    return session.keyframe()
+  } catch {
+    // A fold of somebody else's has no JSON, or an interpreter is missing: then the log is folded when it is opened.
+    return null
+  }
 }
 
 /** What a stored log is to an imported one; the `same` too when all it has more is what opening adds by itself. */
@@ -71,6 +103,8 @@ export async function relationOf(
   { header, events }: CurrentLog,
 ): Promise<Relation> {
   if (record === null) return 'none'
+  // It may be brought back: until then it is nobody's to continue.
+  if (record.deletedAt !== undefined) return 'other'
   let stored: CurrentLog
   try {
     stored = await readCurrentLog(storage, record)
@@ -110,13 +144,17 @@ const lineage = ({ id, createdAt, isSeeded, ...more }: SessionHeader) => [
 /** Stores a log under the id of its header: as a new session, or in place of its beginning. */
 export async function storeImport(
   storage: SessionStorage,
-  { header, events }: CurrentLog,
+  { header, events, keyframe }: ImportedLog,
   { newId, now, replaces }: { readonly newId: () => string; readonly now: number; readonly replaces?: SessionRecord },
 ): Promise<void> {
+  const blobs = new Set<BlobId>()
   const stored = await storage.storeLog({
     session: { header, logId: LogId(newId()), inherited: [] },
-    segments: segmentsOf(events),
+    segments: segmentsOf(events, blobs),
+    blobs,
     time: now,
+    // It may have got another id than the one it came with.
+    ...(keyframe === null ? {} : { keyframe: firstKeyframe({ ...keyframe, sessionId: header.id }) }),
     ...(replaces === undefined ? {} : { replaces }),
   })
   if (replaces === undefined) return

@@ -4,46 +4,91 @@ import type { SessionEvent } from '../core/events.ts'
 import type { Committed } from '../core/fold.ts'
 import { SessionSeq } from '../core/ids.ts'
 import { jsonText } from '../core/json.ts'
-import { type LoggedRequest, requestOf } from '../core/request.ts'
-import type { Session } from '../core/session.ts'
 import type { SessionDifference } from '../core/keyframe.ts'
+import type { LoggedRequest } from '../core/request.ts'
+import type { Session } from '../core/session.ts'
+import { turnsFold } from '../core/turns.ts'
 import { type SessionStorage, StorageError } from '../storage/storage.ts'
-import type { WriteBehind, WriteBehindStatus } from '../storage/write-behind.ts'
+import { WriteBehind, type WriteBehindOptions, type WriteBehindStatus } from '../storage/write-behind.ts'
+import { AnswerJournal } from './answer-journal.ts'
+import { blobsIn } from './blobs.ts'
+import type { KeyframePace } from './keyframe-pace.ts'
 import type { Release } from './lease.ts'
-import { readStoredEvents } from './stored-events.ts'
+import { Merging } from './merging.ts'
+import { readStoredPages } from './stored-events.ts'
 
 /** A committed event with its JSON text, made once for disk, page and other tabs. */
 export type StoredCommit = Committed & { readonly text: string }
 
 export type CommitListener = (commit: StoredCommit) => void
 
-type Parts = {
+/** Where the events of a session go, and from which one on. */
+export type WriterStart = Pick<WriteBehindOptions, 'logId' | 'epoch' | 'nextSeq' | 'create' | 'hasJournal'>
+
+export type LiveSessionParts = {
   readonly session: Session
   readonly storage: SessionStorage
-  readonly writer: WriteBehind
+  /** Storage has the events before its `nextSeq`. */
+  readonly start: WriterStart
+  readonly pace: KeyframePace
+  /** Events before it that are not on the surface are read from storage. */
+  readonly residentFrom: SessionSeq
+  readonly now: () => number
   readonly release: Release
+  /** The session of the first so many stored events, read-only. */
+  readonly openPrefix: (to: SessionSeq) => Promise<Session>
+  readonly onStatus?: (status: WriteBehindStatus) => void
+  /** Told when no keyframe can be made; the session goes on without. */
+  readonly onError?: (error: unknown) => void
 }
 
 export class LiveSession {
   readonly session: Session
-  readonly #parts: Parts
+  /** What comes of a model call, until an event settles it. */
+  readonly journal: AnswerJournal
+  readonly #parts: LiveSessionParts
+  readonly #writer: WriteBehind
+  readonly #merging: Merging
   readonly #listeners = new Set<CommitListener>()
   readonly #unsubscribe: () => void
+  #residentFrom: SessionSeq
+  #makesKeyframes = true
   #closed = false
 
-  /** Storage has the events of `session` up to `storedLength`. */
-  constructor(parts: Parts, storedLength: number) {
-    this.session = parts.session
+  constructor(parts: LiveSessionParts) {
+    const { session, storage, start, now, onStatus } = parts
+    this.session = session
     this.#parts = parts
-    for (let seq = storedLength; seq < parts.session.length; seq += 1) {
-      parts.writer.enqueue(SessionSeq(seq), jsonText(parts.session.eventAt(seq)))
+    this.#residentFrom = parts.residentFrom
+    this.#merging = new Merging(() => storage.merge(session.id, start.epoch))
+    this.#writer = new WriteBehind({
+      ...start,
+      storage,
+      id: session.id,
+      now,
+      // What opening adds is no change anybody made.
+      quietTo: SessionSeq(session.length),
+      onStatus: status => {
+        this.#merging.look(status.state)
+        onStatus?.(status)
+      },
+      onKeyframe: seq => this.#evict(seq),
+    })
+    this.journal = new AnswerJournal(text => this.#writer.journal(text))
+    for (let seq: number = start.nextSeq; seq < session.length; seq += 1) {
+      const text = jsonText(session.eventAt(seq))
+      // The first of them settles what the journal was kept for, or nothing does.
+      const settles = start.hasJournal === true && seq === start.nextSeq
+      this.#writer.enqueue(SessionSeq(seq), text, { settles, blobs: blobsIn(text) })
+      parts.pace.grow(text.length)
     }
-    this.#unsubscribe = parts.session.subscribe(committed => this.#publish(committed))
+    this.#makeKeyframe(start.create !== undefined && session.inheritedEventCount > 0)
+    this.#unsubscribe = session.subscribe(committed => this.#publish(committed))
   }
 
   /** How much is not stored yet, and why. */
   get storageStatus(): WriteBehindStatus {
-    return this.#parts.writer.status
+    return this.#writer.status
   }
 
   /** Calls `listener` for each event committed from now on; returns its remover. Listeners must not throw. */
@@ -61,7 +106,8 @@ export class LiveSession {
    * nowhere, and nothing may happen on the strength of it.
    */
   flush(): Promise<void> {
-    if (!this.#closed) return this.#parts.writer.flush()
+    this.journal.flush()
+    if (!this.#closed) return this.#writer.flush()
     const { id } = this.session
     return Promise.reject(
       new StorageError('closed', `Session ${id} is closed; nothing more is stored`, { sessionId: id }),
@@ -74,21 +120,16 @@ export class LiveSession {
    * @throws {SessionError} `not-resident` when the range is not one of the log.
    */
   async *readEvents({ from = 0, to = this.session.length }: EventRange = {}): AsyncGenerator<SessionEvent, void, void> {
-    const isRange = Number.isInteger(from) && Number.isInteger(to) && from >= 0 && from <= to
-    if (!isRange || to > this.session.length) {
-      throw new SessionError('not-resident', `Expected a range within 0…${this.session.length}; found ${from}…${to}`, {
-        sessionId: this.session.id,
-      })
-    }
+    this.#checkRange(from, to)
     for (let seq = from; seq < to; seq += 1) {
       const event = this.session.eventAt(seq)
       if (event !== undefined) {
         yield event
         continue
       }
-      const stored = await this.#readStored(seq, Math.min(to, seq + READ_PAGE))
-      yield* stored
-      seq += stored.length - 1
+      const end = Math.min(to, this.#residentFrom)
+      yield* this.#readStored(seq, end)
+      seq = end - 1
     }
   }
 
@@ -99,9 +140,21 @@ export class LiveSession {
    * @throws {SessionError} `not-resident` when `seq` is beyond the log.
    */
   async requestAt(seq: number): Promise<LoggedRequest | null> {
-    const events: SessionEvent[] = []
-    for await (const event of this.readEvents({ to: seq })) events.push(event)
-    return requestOf(this.session.replay(events))
+    const { session } = this
+    if (this.#residentFrom === 0 || seq === session.length || !(seq < session.length)) return session.requestAt(seq)
+    return (await this.at(seq)).requestAt(seq)
+  }
+
+  /**
+   * The session as it was when the next event had the seq `seq`, read-only.
+   *
+   * @throws {SessionError} `not-resident` when `seq` is beyond the log. @throws {StorageError} when it cannot be read.
+   */
+  async at(seq: number): Promise<Session> {
+    this.#checkRange(0, seq)
+    const { openPrefix } = this.#parts
+    await this.flush()
+    return openPrefix(SessionSeq(seq))
   }
 
   /**
@@ -112,12 +165,12 @@ export class LiveSession {
    * @throws {SessionError} of the first event that breaks a rule.
    */
   async verify(): Promise<SessionDifference | null> {
-    const { session, storage } = this.#parts
-    let events: readonly SessionEvent[] = []
+    const { session } = this
+    const events: SessionEvent[] = []
     // What is appended while the answer is on its way belongs to it as well.
     do {
       await this.flush()
-      if (session.length > 0) events = await readStoredEvents(storage, session)
+      for await (const event of this.#readStored(events.length, session.length)) events.push(event)
     } while (events.length < session.length)
     return session.verify(events)
   }
@@ -129,7 +182,9 @@ export class LiveSession {
    * writer has it.
    */
   async close({ discard = false }: { readonly discard?: boolean } = {}): Promise<void> {
-    const { session, writer } = this.#parts
+    const { session } = this
+    const writer = this.#writer
+    this.journal.flush()
     try {
       // A session nothing was ever written to leaves nothing behind. What is appended while the answer is on its way
       // belongs to it as well.
@@ -151,24 +206,34 @@ export class LiveSession {
 
   #letGo(): void {
     this.#closed = true
+    this.journal.end()
+    this.#merging.stop()
     this.#unsubscribe()
     this.#parts.release()
   }
 
-  async #readStored(from: number, to: number): Promise<SessionEvent[]> {
-    const segments = await this.#parts.storage.read(this.session.id, SessionSeq(from), SessionSeq(to))
-    return segments
-      .flatMap(segment => JSON.parse(segment.text) as SessionEvent[])
-      .filter(event => event.seq >= from && event.seq < to)
+  #readStored(from: number, to: number): AsyncGenerator<SessionEvent, void, void> {
+    const { storage, start } = this.#parts
+    const range = { from: SessionSeq(from), to: SessionSeq(to) }
+    return readStoredPages(storage, { header: this.session.header, logId: start.logId, nextSeq: range.to }, range)
+  }
+
+  #checkRange(from: number, to: number): void {
+    const { id, length } = this.session
+    const isRange = Number.isInteger(from) && Number.isInteger(to) && from >= 0 && from <= to
+    if (isRange && to <= length) return
+    throw new SessionError('not-resident', `Expected a range within 0…${length}; found ${from}…${to}`, {
+      sessionId: id,
+    })
   }
 
   #publish(committed: Committed): void {
-    const { writer } = this.#parts
+    const writer = this.#writer
     const { event } = committed
     let text: string
     try {
       text = jsonText(event)
-      writer.enqueue(event.seq, text)
+      writer.enqueue(event.seq, text, { settles: this.#settles(event), blobs: blobsIn(text) })
     } catch (error) {
       // It is committed and cannot be stored, so nothing after it may be: flush and close say so from now on.
       const message = `Event ${event.seq} of session ${this.session.id} cannot be stored`
@@ -177,11 +242,41 @@ export class LiveSession {
       )
       throw error
     }
+    this.#parts.pace.grow(text.length)
+    this.#makeKeyframe()
+    // Its failure is in the status, and whoever needs to know flushes.
+    if (event.type === 'turn/end') writer.flush().catch(() => undefined)
     for (const listener of [...this.#listeners]) listener({ ...committed, text })
+  }
+
+  /** Whether an event is what came of the call whose journal is kept. */
+  #settles(event: SessionEvent): boolean {
+    const { call } = this.journal
+    if (call === null || (event.type !== 'assistant/message' && event.type !== 'assistant/attempt')) return false
+    if (event.data.turn !== call.turn || event.data.step !== call.step) return false
+    if (event.type === 'assistant/message' && event.data.message.id !== call.messageId) return false
+    this.journal.end()
+    return true
+  }
+
+  #makeKeyframe(isWanted = false): void {
+    const { session } = this
+    const { pace, onError } = this.#parts
+    if (!this.#makesKeyframes || (!isWanted && !pace.isDue(session.fold(turnsFold).openTurn !== null))) return
+    try {
+      this.#writer.keyframe(pace.next(session.keyframe()))
+    } catch (error) {
+      // Such as a fold of somebody else's that has no JSON. It will not have one the next time either.
+      this.#makesKeyframes = false
+      onError?.(error)
+    }
+  }
+
+  /** All events before `seq` are stored, and so is what they come to. */
+  #evict(seq: SessionSeq): void {
+    this.session.evict(seq)
+    this.#residentFrom = seq
   }
 }
 
 export type EventRange = { readonly from?: number; readonly to?: number }
-
-/** Most events of one read from storage. */
-const READ_PAGE = 256

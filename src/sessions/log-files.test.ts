@@ -397,7 +397,7 @@ describe('export', () => {
           type: 'user/message',
           seq,
           time: seq,
-          data: user(`${text} ${'x'.repeat(400)}`, `m${seq}`),
+          data: user(`${text} ${'x'.repeat(10_000)}`, `m${seq}`),
           surfaceOp: 'append',
         }),
       )

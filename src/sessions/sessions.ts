@@ -1,31 +1,33 @@
-/** All sessions of one storage: create, open, list, rename, delete. */
+/** All sessions of one storage: create, open, fork, list, name, delete, import, export. */
 import { SessionError } from '../core/errors.ts'
-import { LogId, SessionId, SessionSeq } from '../core/ids.ts'
+import { checkBoundary, checkChildId } from '../core/fork.ts'
+import { type BlobId, LogId, SessionId, SessionSeq } from '../core/ids.ts'
 import { Session } from '../core/session.ts'
 import type { SessionOptions } from '../core/session-options.ts'
-import { endOfInherited } from '../storage/stored-session.ts'
-import {
-  type InheritedRange,
-  type NewSession,
-  type SessionRecord,
-  type SessionStorage,
-  StorageError,
-} from '../storage/storage.ts'
-import { WriteBehind, type WriteBehindOptions, type WriteBehindStatus } from '../storage/write-behind.ts'
+import { settleEvents } from '../core/settlement.ts'
 import type { LogSource } from '../files/bytes.ts'
+import { inheritedRanges } from '../storage/stored-session.ts'
+import { type NewSession, type SessionStorage, StorageError } from '../storage/storage.ts'
+import type { WriteBehindStatus } from '../storage/write-behind.ts'
+import { readJournal } from './answer-journal.ts'
+import { blobIdOf } from './blobs.ts'
 import { type ExportOptions, exportBytes } from './export-log.ts'
-import { isOtherVersion, readCurrentLog, readStoredLog, toCurrentGeneration } from './generations.ts'
-import {
-  type ImportedLog,
-  type ImportOptions,
-  type ImportResult,
-  readImport,
-  relationOf,
-  storeImport,
-} from './import-log.ts'
+import { isOtherVersion, readStoredLog, toCurrentGeneration } from './generations.ts'
+import { type ImportOptions, type ImportResult, readImport } from './import-log.ts'
+import { placeImport } from './importing.ts'
 import { KeyedQueue } from './keyed-queue.ts'
+import { KeyframePace } from './keyframe-pace.ts'
 import type { Lease, Release } from './lease.ts'
-import { LiveSession } from './live-session.ts'
+import { LiveSession, type WriterStart } from './live-session.ts'
+import { openLog } from './open-log.ts'
+import {
+  PAGE_SIZE,
+  pageOf,
+  type PageOptions,
+  type SessionPage,
+  type SessionSummary,
+  summariesOf,
+} from './session-list.ts'
 
 /** What every session gets, and where they are kept. */
 export type SessionsOptions = SessionOptions & {
@@ -33,19 +35,15 @@ export type SessionsOptions = SessionOptions & {
   readonly lease: Lease
   /** A fresh unique id on each call. */
   readonly newId: () => string
+  /** How long a session that was deleted can be brought back, ms; default 7 days. `tidy` deletes it for good after that. */
+  readonly keepDeletedMs?: number
   /** Told when the storage of a live session gets further or fails. */
   readonly onStorageStatus?: (id: SessionId, status: WriteBehindStatus) => void
 }
 
-/** What a list shows of a session. */
-export type SessionSummary = {
-  readonly id: SessionId
-  readonly title: string | null
-  /** Epoch ms. */
-  readonly createdAt: number
-  readonly updatedAt: number
-  readonly eventCount: number
-}
+const KEEP_DELETED_MS = 7 * 24 * 3_600_000
+/** Bytes that were stored and that nobody has referred to by then, ms, nobody will. */
+const KEEP_UNUSED_MS = 3_600_000
 
 export class Sessions {
   readonly #options: SessionsOptions
@@ -57,21 +55,18 @@ export class Sessions {
     this.#options = options
   }
 
-  /** Stored and live sessions, last changed first. */
+  /** Stored and live sessions: pinned ones first, then last changed first. */
   async list(): Promise<readonly SessionSummary[]> {
-    const summaries = new Map((await this.#options.storage.list()).map(record => [record.header.id, summaryOf(record)]))
-    for (const [id, { session }] of this.#live) {
-      const { createdAt } = session.header
-      const stored = summaries.get(id)
-      summaries.set(id, {
-        id,
-        title: stored?.title ?? null,
-        createdAt,
-        updatedAt: Math.max(stored?.updatedAt ?? 0, session.eventAt(session.length - 1)?.time ?? createdAt),
-        eventCount: session.length,
-      })
-    }
-    return [...summaries.values()].sort((left, right) => right.updatedAt - left.updatedAt)
+    const records = await this.#options.storage.list()
+    return summariesOf(records, this.#live.values(), true)
+  }
+
+  /** The same a page at a time, from the records of the sessions alone: no event is read for it. */
+  async page({ limit = PAGE_SIZE, after = null, deleted = false }: PageOptions = {}): Promise<SessionPage> {
+    const { storage } = this.#options
+    // One more, to know whether there is one.
+    const found = await storage.list({ limit: limit + 1, deleted, ...(after === null ? {} : { after }) })
+    return pageOf(found, limit, records => summariesOf(records, this.#live.values(), after === null && !deleted))
   }
 
   /** The live session of that id, or undefined. */
@@ -119,15 +114,19 @@ export class Sessions {
       if (this.#live.has(childId) || (await storage.get(childId)) !== null) {
         throw new SessionError('session-already-exists', `Session ${childId} exists`, { sessionId: childId })
       }
-      const parent = await this.#resolve(source)
-      const child = parent.fork({ id: childId, ...(boundary === undefined ? {} : { boundary }) })
+      const parent = await this.#resolve(source, childId, boundary)
+      const child = parent.fork({ id: childId })
       await this.#live.get(parent.id)?.flush()
       const record = await storage.get(parent.id)
       const inherited = record === null ? [] : inheritedRanges(record, child.inheritedEventCount)
       const release = await this.#lease(childId)
       const create: NewSession = { header: child.header, logId: LogId(newId()), inherited }
       const nextSeq = SessionSeq(child.inheritedEventCount)
-      const live = this.#toLive(child, release, { logId: create.logId, epoch: 1, nextSeq, create })
+      const live = this.#toLive(child, release, {
+        start: { logId: create.logId, epoch: 1, nextSeq, create },
+        pace: new KeyframePace(null, 0),
+        residentFrom: nextSeq,
+      })
       try {
         await live.flush()
       } catch (error) {
@@ -139,8 +138,8 @@ export class Sessions {
     })
   }
 
-  /** The session to fork: live, or as it is stored. */
-  async #resolve(source: SessionId | LiveSession): Promise<Session> {
+  /** The session to fork as it was at the boundary. */
+  async #resolve(source: SessionId | LiveSession, childId: SessionId, boundary: number | undefined): Promise<Session> {
     const id = typeof source === 'string' ? source : source.session.id
     const live = this.#live.get(id)
     if (typeof source !== 'string' && live !== source) {
@@ -154,12 +153,24 @@ export class Sessions {
         },
       )
     }
-    if (live !== undefined) return live.session
+    const { storage } = this.#options
+    const record = live === undefined ? await storage.get(id) : null
+    const length = live?.session.length ?? record?.nextSeq
+    if (length === undefined)
+      throw new SessionError('session-not-found', `There is no session ${id} to fork`, { sessionId: id })
+    checkChildId(id, childId)
+    if (boundary !== undefined) checkBoundary(id, boundary, length)
+    const count = boundary === undefined ? length : boundary + 1
+    if (live !== undefined) return count === length ? live.session : live.at(count)
+    return this.#openPrefix(id, SessionSeq(count))
+  }
+
+  /** The first `to` events of a stored session. */
+  async #openPrefix(id: SessionId, to: SessionSeq): Promise<Session> {
     const { storage } = this.#options
     const record = await storage.get(id)
-    if (record === null)
-      throw new SessionError('session-not-found', `There is no session ${id} to fork`, { sessionId: id })
-    return Session.fromRestore({ ...(await readCurrentLog(storage, record)), ...this.#options, readOnly: true })
+    if (record === null) throw new SessionError('session-not-found', `There is no session ${id}`, { sessionId: id })
+    return (await openLog(storage, record, { ...this.#options, readOnly: true, to })).session
   }
 
   /** What is inherited is of the child's version: a stored log of an older one is migrated before it is forked. */
@@ -180,68 +191,17 @@ export class Sessions {
    * @throws {StorageError} when it cannot be stored.
    */
   async import(source: LogSource, options: ImportOptions = {}): Promise<ImportResult> {
-    const { newId } = this.#options
-    if (options.id === '') throw new SessionError('header', 'Expected a non-empty session id')
-    const { header: own, ...log } = await readImport(source, options, this.#options)
-    const header = options.id === undefined ? own : { ...own, id: options.id }
-    const kept = await this.#import({ ...log, header }, options.signal)
-    return kept ?? this.#importAs({ ...log, header: { ...header, id: newId() } })
-  }
-
-  /** Null when the id is another log's, or in use. */
-  async #import(log: ImportedLog, signal: AbortSignal | undefined): Promise<ImportResult | null> {
-    const id = SessionId(log.header.id)
-    // Somebody else may be about to store the very same log.
-    for (let wait = 0; ; wait += 1) {
-      const result = await this.#queue.run(id, () => this.#tryImport(id, log, signal))
-      if (result !== 'busy') return result
-      if (wait === PATIENCE) return null
-      await new Promise(resolve => setTimeout(resolve, PATIENCE_MS))
-    }
-  }
-
-  async #tryImport(
-    id: SessionId,
-    log: ImportedLog,
-    signal: AbortSignal | undefined,
-  ): Promise<ImportResult | 'busy' | null> {
-    const { storage } = this.#options
-    const relation = await relationOf(storage, await storage.get(id), log)
-    signal?.throwIfAborted()
-    if (relation === 'same') return importResult(log, 'unchanged')
-    if (relation === 'other' || this.#live.has(id)) return null
-    let release: Release
-    try {
-      release = await this.#lease(id)
-    } catch (error) {
-      if (!(error instanceof StorageError) || error.code !== 'in-use') throw error
-      // What is open elsewhere is left alone; what is not stored yet may be an import.
-      return relation === 'none' ? 'busy' : null
-    }
-    try {
-      const replaces = await storage.claim(id)
-      // Another writer may have been here before the lease was ours.
-      if ((await relationOf(storage, replaces, log)) !== relation) return 'busy'
-      await this.#store(log, replaces)
-      return importResult(log, relation === 'none' ? 'created' : 'extended')
-    } catch (error) {
-      // Without a lease they share, two writers meet in the storage.
-      const isOvertaken = error instanceof StorageError && (error.code === 'exists' || error.code === 'stale-epoch')
-      if (!isOvertaken) throw error
-      return 'busy'
-    } finally {
-      release()
-    }
-  }
-
-  async #importAs(log: ImportedLog): Promise<ImportResult> {
-    await this.#store(log, null)
-    return importResult(log, 'created')
-  }
-
-  #store(log: ImportedLog, replaces: SessionRecord | null): Promise<void> {
     const { storage, newId, now } = this.#options
-    return storeImport(storage, log, { newId, now: now(), ...(replaces === null ? {} : { replaces }) })
+    if (options.id === '') throw new SessionError('header', 'Expected a non-empty session id')
+    const { header: own, ...log } = await readImport(source, options, this.#options, bytes => this.putBlob(bytes))
+    const header = options.id === undefined ? own : { ...own, id: options.id }
+    const parts = {
+      ...{ storage, newId, now },
+      queue: this.#queue,
+      isLive: (id: SessionId) => this.#live.has(id),
+      lease: (id: SessionId) => this.#lease(id),
+    }
+    return placeImport({ ...log, header }, parts, options.signal)
   }
 
   /**
@@ -254,14 +214,16 @@ export class Sessions {
     const live = this.#live.get(id)
     const record = await storage.get(id)
     const { title } = record ?? {}
+    const getBlob = (blob: BlobId) => storage.getBlob(blob)
     const how = title === undefined ? options : { title, ...options }
     if (live !== undefined) {
       const { session } = live
-      return exportBytes({ header: session.header, events: live.readEvents({ to: session.length }) }, how)
+      const events = live.readEvents({ to: session.length })
+      return exportBytes({ header: session.header, events, getBlob }, how)
     }
     if (record === null)
       throw new SessionError('session-not-found', `There is no session ${id} to export`, { sessionId: id })
-    return exportBytes(await readStoredLog(storage, record), how)
+    return exportBytes({ ...(await readStoredLog(storage, record)), getBlob }, how)
   }
 
   /**
@@ -282,25 +244,71 @@ export class Sessions {
   /** Names a session; null takes the name away. @throws {StorageError} `not-found` while nothing of it is stored. */
   async rename(id: SessionId, title: string | null): Promise<void> {
     await this.#live.get(id)?.flush()
-    await this.#options.storage.rename(id, title)
+    await this.#options.storage.update(id, { title })
+  }
+
+  /** Lists a session before all that are not pinned, or no more. @throws {StorageError} `not-found` as `rename`. */
+  async pin(id: SessionId, pinned: boolean): Promise<void> {
+    await this.#live.get(id)?.flush()
+    await this.#options.storage.update(id, { pinned })
   }
 
   /**
-   * Forgets a session; a live one is closed first.
+   * Deletes a session; a live one is closed first. For good, unless it is `undoable`: then it is not listed, nobody can
+   * open it, and `undelete` brings it back as long as `tidy` has not deleted it for good. Unknown ids are not an error.
    *
-   * @throws {StorageError} `in-use` when it is open for writing elsewhere.
+   * @throws {StorageError} `in-use` when it is open for writing elsewhere; when an undoable one cannot be stored.
    */
-  delete(id: SessionId): Promise<void> {
+  delete(id: SessionId, { undoable = false }: { readonly undoable?: boolean } = {}): Promise<void> {
     return this.#queue.run(id, async () => {
+      const { storage, now } = this.#options
       // What could not be stored need not be: a full disk must not keep a session from being deleted.
-      await this.#close(id, true)
+      await this.#close(id, !undoable)
       const release = await this.#lease(id)
       try {
-        await this.#options.storage.delete(id)
+        if (!undoable) await storage.delete(id)
+        else if ((await storage.get(id)) !== null) await storage.update(id, { deletedAt: now() })
       } finally {
         release()
       }
     })
+  }
+
+  /** Brings a session back that was deleted. @throws {StorageError} `not-found` when it was deleted for good. */
+  undelete(id: SessionId): Promise<void> {
+    return this.#queue.run(id, async () => {
+      await this.#options.storage.update(id, { deletedAt: null })
+    })
+  }
+
+  /**
+   * Deletes for good what was deleted long ago, then bytes no session refers to and what is left of imports that were cut
+   * off. To be called now and then, when nothing else is to do. @throws {StorageError}
+   */
+  async tidy(): Promise<void> {
+    const { storage, now, keepDeletedMs = KEEP_DELETED_MS } = this.#options
+    const deleted = await storage.list({ deleted: true })
+    for (const { header, deletedAt = 0 } of deleted) {
+      if (deletedAt < now() - keepDeletedMs) await storage.delete(SessionId(header.id))
+    }
+    await storage.collect(now() - KEEP_UNUSED_MS)
+  }
+
+  /**
+   * Stores bytes for attachments to refer to, as their `attachmentId`; the same bytes are stored once. They are kept as
+   * long as a session refers to them, and an hour for one to do so. @throws {StorageError} when they cannot be stored.
+   */
+  async putBlob(data: Blob | Uint8Array): Promise<BlobId> {
+    const { storage, now } = this.#options
+    const bytes = new Uint8Array(data instanceof Blob ? await data.arrayBuffer() : data)
+    const id = await blobIdOf(bytes)
+    await storage.putBlob(id, bytes, now())
+    return id
+  }
+
+  /** The bytes an attachment refers to; null when they are not here. */
+  getBlob(id: BlobId): Promise<Uint8Array | null> {
+    return this.#options.storage.getBlob(id)
   }
 
   async #close(id: SessionId, discard: boolean): Promise<void> {
@@ -326,72 +334,46 @@ export class Sessions {
     if (claimed === null) {
       const session = Session.create({ id, ...this.#options })
       const create: NewSession = { header: session.header, logId: LogId(newId()), inherited: [] }
-      return this.#toLive(session, release, { logId: create.logId, epoch: 1, nextSeq: SessionSeq(0), create })
+      const start = { logId: create.logId, epoch: 1, nextSeq: SessionSeq(0), create }
+      return this.#toLive(session, release, { start, pace: new KeyframePace(null, 0), residentFrom: start.nextSeq })
     }
     const record = await toCurrentGeneration(claimed, { storage, newId, options: this.#options })
-    const log = await readCurrentLog(storage, record)
-    const session = Session.fromRestore({ ...log, ...this.#options, repair: true })
-    return this.#toLive(session, release, record)
+    const journal = await storage.journal(id)
+    const cutOff = readJournal(journal)
+    const { session, keyframe, tail } = await openLog(storage, record, {
+      ...this.#options,
+      repair: true,
+      ...(cutOff === null ? {} : { settle: settleEvents(cutOff.call, cutOff.chunks) }),
+    })
+    const { logId, epoch, nextSeq } = record
+    return this.#toLive(session, release, {
+      start: { logId, epoch, nextSeq, hasJournal: journal.length > 0 },
+      pace: new KeyframePace(keyframe, tail),
+      residentFrom: keyframe?.seq ?? SessionSeq(0),
+    })
   }
 
-  /** A live session whose events from `start.nextSeq` on are not stored yet. */
-  #toLive(session: Session, release: Release, start: WriterStart): LiveSession {
-    const writer = this.#writer(session.id, start)
-    return new LiveSession({ session, storage: this.#options.storage, writer, release }, start.nextSeq)
-  }
-
-  #writer(id: SessionId, start: WriterStart): WriteBehind {
-    const { storage, now, onStorageStatus } = this.#options
-    const { logId, epoch, nextSeq, create } = start
-    const created = create === undefined ? {} : { create }
-    return new WriteBehind({
-      storage,
-      id,
-      now,
-      logId,
-      epoch,
-      nextSeq,
-      ...created,
+  #toLive(session: Session, release: Release, parts: LiveStart): LiveSession {
+    const { storage, now, onStorageStatus, onListenerError } = this.#options
+    const { id } = session
+    return new LiveSession({
+      ...{ session, storage, release, now, ...parts },
+      openPrefix: to => this.#openPrefix(id, to),
       onStatus: status => onStorageStatus?.(id, status),
+      ...(onListenerError && { onError: onListenerError }),
     })
   }
 }
 
-/** How often, and after how many ms, an import looks again whether an id it wants is free. */
-const PATIENCE = 20
-const PATIENCE_MS = 100
-
-type WriterStart = Pick<WriteBehindOptions, 'logId' | 'epoch' | 'nextSeq' | 'create'>
+type LiveStart = {
+  readonly start: WriterStart
+  readonly pace: KeyframePace
+  readonly residentFrom: SessionSeq
+}
 
 export type ForkOptions = {
   /** Id of the child; a fresh one unless said otherwise. */
   readonly id?: SessionId
   /** Seq of the last event the child inherits: the end of a turn, or after it. */
   readonly boundary?: number
-}
-
-/** The ranges that are the first `count` events of a stored session. */
-function inheritedRanges({ inherited, logId, nextSeq }: SessionRecord, count: number): InheritedRange[] {
-  const own: InheritedRange = { logId, from: endOfInherited(inherited), to: nextSeq }
-  return [...inherited, own]
-    .filter(({ from, to }) => from < to && from < count)
-    .map(range => ({ ...range, to: SessionSeq(Math.min(range.to, count)) }))
-}
-
-function importResult(log: ImportedLog, outcome: ImportResult['outcome']): ImportResult {
-  const { header, events, version, fileEventCount, repairs, isUnterminated } = log
-  return {
-    id: SessionId(header.id),
-    outcome,
-    version,
-    fileEventCount,
-    eventCount: events.length,
-    repairs,
-    isUnterminated,
-  }
-}
-
-function summaryOf({ header, title, updatedAt, nextSeq }: SessionRecord): SessionSummary {
-  const { id, createdAt } = header
-  return { id: SessionId(id), title: title ?? null, createdAt, updatedAt, eventCount: nextSeq }
 }

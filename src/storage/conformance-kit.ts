@@ -10,6 +10,7 @@ import {
   type SessionStorage,
   StorageError,
   type StorageErrorCode,
+  type WholeLog,
 } from './storage.ts'
 
 /** A storage broke a promise of its interface. */
@@ -70,9 +71,9 @@ export type BatchParts = {
   readonly logId?: LogId
   readonly text?: string
   readonly durability?: Durability
-  readonly time?: number
+  readonly time?: number | null
   readonly create?: NewSession
-}
+} & Pick<AppendBatch, 'keyframe' | 'journal' | 'blobs'>
 
 /** Header of a test session. */
 export function header(id: string, isSeeded = false): SessionHeader {
@@ -83,6 +84,9 @@ export function header(id: string, isSeeded = false): SessionHeader {
 export function events(log: string, firstSeq: number, count: number): string {
   return JSON.stringify(Array.from({ length: count }, (_, index) => ({ at: `${log}:${firstSeq + index}` })))
 }
+
+/** Length of the text of those events. */
+export const sizeOf = (log: string, firstSeq: number, count: number): number => events(log, firstSeq, count).length
 
 /** A range to inherit. */
 export function range(log: string, from: number, to: number): InheritedRange {
@@ -97,10 +101,10 @@ export function newSession(id: string, inherited: readonly InheritedRange[] = []
 
 /** A batch of `count` events of session `id`; relaxed, epoch 1. */
 export function batch(id: string, firstSeq: number, count: number, parts: BatchParts = {}): AppendBatch {
-  const { epoch = 1, text = events(id, firstSeq, count), durability = 'relaxed', time = 2_000, create } = parts
+  const { text = events(id, firstSeq, count), ...rest } = parts
   const segment = { firstSeq: SessionSeq(firstSeq), count, text }
-  const logId = parts.logId ?? create?.logId ?? LogId(id)
-  return { id: SessionId(id), logId, epoch, segment, durability, time, ...(create ? { create } : {}) }
+  const logId = parts.create?.logId ?? LogId(id)
+  return { id: SessionId(id), logId, epoch: 1, segment, durability: 'relaxed', time: 2_000, ...rest }
 }
 
 /** Creates a session with events in segments of the given sizes. */
@@ -111,6 +115,34 @@ export async function store(storage: SessionStorage, create: NewSession, sizes: 
     await storage.append(batch(id, seq, count, index === 0 ? { create } : {}))
     seq += count
   }
+}
+
+/** Segments of the given sizes, whose events say they are of `log`. */
+export function* segmentsOf(log: string, sizes: readonly number[], from = 0): Generator<Segment> {
+  let firstSeq = from
+  for (const count of sizes) {
+    yield { firstSeq: SessionSeq(firstSeq), count, text: events(log, firstSeq, count) }
+    firstSeq += count
+  }
+}
+
+/** A whole log of a session, its events in segments of the given sizes. */
+export function whole(session: NewSession, sizes: readonly number[], parts: Partial<WholeLog> = {}): WholeLog {
+  const segments = segmentsOf(session.logId, sizes, session.inherited.at(-1)?.to ?? 0)
+  return { session, segments, time: 3_000, ...parts }
+}
+
+/** Whether a log is free: only then may a new session write to it. */
+export async function isFree(storage: SessionStorage, log: string): Promise<boolean> {
+  const id = `probe of ${log}`
+  try {
+    await storage.append(batch(id, 0, 1, { create: { ...newSession(id), logId: LogId(log) } }))
+  } catch (error) {
+    if (error instanceof StorageError && error.code === 'exists') return false
+    throw error
+  }
+  await storage.delete(SessionId(id))
+  return true
 }
 
 /** Where each event between `from` and `to` says it belongs, cut as callers cut: at the ends of the range only. */

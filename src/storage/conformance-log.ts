@@ -3,39 +3,25 @@ import { LogId, SessionId, SessionSeq } from '../core/ids.ts'
 import {
   batch,
   ConformanceError,
-  events,
   header,
+  isFree,
   newSession,
   positions,
   range,
   readAll,
   refuses,
   same,
+  segmentsOf,
   seqs,
+  sizeOf,
   store,
+  whole,
   type StorageCase,
   storageCase,
 } from './conformance-kit.ts'
 import type { NewSession, Segment, SessionStorage, StorageErrorCode, WholeLog } from './storage.ts'
 
 const A = SessionId('a')
-
-/** Segments of the given sizes, whose events say they are of `log`. */
-function* segmentsOf(log: string, sizes: readonly number[], from = 0): Generator<Segment> {
-  let firstSeq = from
-  for (const count of sizes) {
-    yield { firstSeq: SessionSeq(firstSeq), count, text: events(log, firstSeq, count) }
-    firstSeq += count
-  }
-}
-
-/** A log of session `id`, written as `log`. */
-const whole = (session: NewSession, sizes: readonly number[], parts: Partial<WholeLog> = {}): WholeLog => ({
-  session,
-  segments: segmentsOf(session.logId, sizes, session.inherited.at(-1)?.to ?? 0),
-  time: 3_000,
-  ...parts,
-})
 
 /** The session `a`, to be written to another log. */
 const moved = (log: string): NewSession => ({ ...newSession('a'), logId: LogId(log) })
@@ -52,18 +38,6 @@ async function readAllOf(storage: SessionStorage): Promise<unknown> {
   return Promise.all(records.map(({ header: { id } }) => readAll(storage, id)))
 }
 
-/** Whether a log is free: only then may a new session write to it. */
-async function isFree(storage: SessionStorage, log: string): Promise<boolean> {
-  const id = `probe of ${log}`
-  try {
-    await storage.append(batch(id, 0, 1, { create: { ...newSession(id), logId: LogId(log) } }))
-  } catch {
-    return false
-  }
-  await storage.delete(SessionId(id))
-  return true
-}
-
 export const logCases: readonly StorageCase[] = [
   storageCase('log', 'W12 a new session with all its events', async storage => {
     const record = await storage.storeLog(whole(newSession('a', [], 'A title'), [2, 1, 3]))
@@ -73,6 +47,8 @@ export const logCases: readonly StorageCase[] = [
       nextSeq: 6,
       epoch: 1,
       updatedAt: 3_000,
+      size: sizeOf('a', 0, 2) + sizeOf('a', 2, 1) + sizeOf('a', 3, 3),
+      mergedTo: 6,
     })
     same('events', await positions(storage, 'a'), seqs('a', 0, 6))
     await storage.append(batch('a', 6, 1))
@@ -120,6 +96,50 @@ export const logCases: readonly StorageCase[] = [
     same('its log is free', await isFree(storage, 'a'), true)
   }),
 
+  storageCase('log', 'W12 nobody sees a part of a log, and others can write meanwhile', async storage => {
+    await store(storage, newSession('b'), [1])
+    // Long enough to be stored in several steps.
+    const text = JSON.stringify([{ at: '', fill: '.'.repeat(4_100_000) }])
+    const segments = [0, 1, 2].map(seq => ({ firstSeq: SessionSeq(seq), count: 1, text }))
+    let isStored = false
+    const storing = storage.storeLog(whole(newSession('a'), [], { segments })).finally(() => (isStored = true))
+    for (let seq = 1; !isStored || seq < 3; seq++) {
+      await storage.append(batch('b', seq, 1))
+      const record = await storage.get(A)
+      if (record !== null) same('events of a log that is seen', record.nextSeq, 3)
+    }
+    same('size', (await storing).size, 3 * text.length)
+    same(
+      'lengths',
+      (await readAll(storage, 'a')).map(segment => segment.text.length),
+      Array(3).fill(text.length),
+    )
+  }),
+
+  storageCase('log', 'W15 a log comes with its keyframe, or is refused with it', async storage => {
+    const keyframe = { seq: SessionSeq(4), text: 'all' }
+    await refusedWhole(storage, 'invalid-batch', whole(newSession('a'), [2, 1], { keyframe }))
+    same('its log is free', await isFree(storage, 'a'), true)
+    await storage.storeLog(whole(newSession('a'), [2, 2], { keyframe }))
+    same('keyframe', await storage.keyframe(A), { logId: 'a', ...keyframe })
+    await store(storage, newSession('b', [range('a', 0, 4)]), [1])
+    same('inherited', await storage.keyframe(SessionId('b')), { logId: 'a', ...keyframe })
+  }),
+
+  storageCase('log', 'W12 a log whose source goes while it is stored is refused', async storage => {
+    await store(storage, newSession('a'), [2])
+    const gone: Promise<void>[] = []
+    const segments = function* (): Generator<Segment> {
+      gone.push(storage.delete(A))
+      yield* segmentsOf('b', [2], 2)
+    }
+    const log = whole(newSession('b', [range('a', 0, 2)]), [], { segments: segments() })
+    await refuses('the log', 'not-found', storage.storeLog(log))
+    await Promise.all(gone)
+    same('sessions', await storage.list(), [])
+    same('logs are free', [await isFree(storage, 'a'), await isFree(storage, 'b')], [true, true])
+  }),
+
   storageCase('log', 'W12 of two logs for one new session one is stored', async storage => {
     const results = await Promise.allSettled([
       storage.storeLog(whole(moved('one'), [2, 2])),
@@ -142,7 +162,10 @@ export const logCases: readonly StorageCase[] = [
     same('title', record.title, 'Kept')
     same('time', record.updatedAt, before?.updatedAt)
     same('header', record.header, session.header)
-    same('what it replaced', record.previous, { header: header('a'), logId: 'a', inherited: [], nextSeq: 4 })
+    const size = sizeOf('a', 0, 2) + sizeOf('a', 2, 2)
+    const old = { header: header('a'), logId: 'a', inherited: [], nextSeq: 4, size, mergedTo: 0 }
+    same('what it replaced', record.previous, old)
+    same('size and end of the pages', [record.size, record.mergedTo], [sizeOf('new', 0, 3), 3])
     same('events', await positions(storage, 'a'), seqs('new', 0, 3))
     same('the old log is free', await isFree(storage, 'a'), false)
 

@@ -1,5 +1,5 @@
 /** Promises about reading: ranges, inherited ranges, and what deletion leaves for those who inherit. */
-import { SessionId } from '../core/ids.ts'
+import { SessionId, SessionSeq } from '../core/ids.ts'
 import {
   type StorageCase,
   batch,
@@ -23,6 +23,30 @@ async function storeForks(storage: SessionStorage): Promise<void> {
   await store(storage, newSession('b', [range('a', 0, 3)]), [2, 1])
   await store(storage, newSession('c', [range('a', 0, 3), range('b', 3, 5)]), [1, 1])
 }
+
+/** What `positions` answers, read by so many segments at a time. */
+async function readInPieces(
+  storage: SessionStorage,
+  id: string,
+  from: number,
+  to: number,
+  limit: number,
+): Promise<readonly string[]> {
+  const found: string[] = []
+  for (let seq = from; seq < to; ) {
+    const segments = await storage.read(SessionId(id), SessionSeq(seq), SessionSeq(to), limit)
+    for (const { firstSeq, text } of segments) {
+      const inside = JSON.parse(text) as readonly { readonly at: string }[]
+      found.push(...inside.slice(Math.max(0, seq - firstSeq), Math.max(0, to - firstSeq)).map(({ at }) => at))
+    }
+    const last = segments.at(-1)
+    const end = last === undefined ? seq : last.firstSeq + last.count
+    same('it goes on', end > seq, true)
+    seq = end
+  }
+  return found
+}
+
 const eventsOfB = [...seqs('a', 0, 3), ...seqs('b', 3, 6)]
 const eventsOfC = [...seqs('a', 0, 3), ...seqs('b', 3, 5), ...seqs('c', 5, 7)]
 
@@ -58,6 +82,45 @@ export const readCases: readonly StorageCase[] = [
     await refuses('a range given backwards', 'not-found', readAll(storage, 'a', 2, 1))
     await refuses('a range below 0', 'not-found', readAll(storage, 'a', -1, 1))
     await refuses('an unknown session', 'not-found', readAll(storage, 'b'))
+  }),
+
+  storageCase('read', 'W1 with a limit a read goes on where it ended, over inherited ranges too', async storage => {
+    await storeForks(storage)
+    const sources = { a: seqs('a', 0, 6), b: eventsOfB, c: eventsOfC }
+    for (const [id, expected] of Object.entries(sources)) {
+      for (let from = 0; from < expected.length; from++) {
+        for (const limit of [0, 1, 2, 9]) {
+          for (const to of [expected.length, expected.length - 1]) {
+            const found = await readInPieces(storage, id, from, to, limit)
+            same(`events ${from} to ${to} of ${id} by ${limit}`, found, expected.slice(from, to))
+          }
+        }
+      }
+    }
+    same('an empty range', await storage.read(SessionId('c'), SessionSeq(4), SessionSeq(4), 1), [])
+    await refuses('beyond the end', 'not-found', storage.read(SessionId('c'), SessionSeq(0), SessionSeq(9), 1))
+  }),
+
+  storageCase('read', 'W1 with a limit no more than that many segments are read', async storage => {
+    await store(storage, newSession('a'), [2, 2, 2, 2])
+    const firsts = async (from: number, to: number, limit: number): Promise<readonly number[]> =>
+      (await storage.read(SessionId('a'), SessionSeq(from), SessionSeq(to), limit)).map(({ firstSeq }) => firstSeq)
+    same('from the start', await firsts(0, 8, 2), [0, 2])
+    same('from inside a segment', await firsts(3, 8, 2), [2, 4])
+    same('to a nearer end', await firsts(3, 4, 2), [2])
+    same('more than there are', await firsts(5, 8, 9), [4, 6])
+  }),
+
+  storageCase('read', 'W1 several ranges are read at once, each as if alone', async storage => {
+    await storeForks(storage)
+    const ends = [0, 7, 2, 4, 4, 4, 6, 7, 0, 1, 2, 4].map(SessionSeq)
+    const ranges = ends.flatMap((from, at) => (at % 2 === 0 ? [{ from, to: ends[at + 1] ?? from }] : []))
+    const alone = await Promise.all(ranges.map(({ from, to }) => readAll(storage, 'c', from, to)))
+    same('segments', await storage.readRanges(SessionId('c'), ranges), alone)
+    same('no range', await storage.readRanges(SessionId('c'), []), [])
+    const beyond = [...ranges, { from: SessionSeq(5), to: SessionSeq(8) }]
+    await refuses('one beyond the end', 'not-found', storage.readRanges(SessionId('c'), beyond))
+    await refuses('an unknown session', 'not-found', storage.readRanges(SessionId('x'), []))
   }),
 
   storageCase('forks', 'W8 inherited ranges are read as if own, over two logs', async storage => {

@@ -60,11 +60,11 @@ export const sessionCases: readonly StorageCase[] = [
     await store(storage, newSession('a'), [2])
     await storage.claim(A)
     const before = await storage.get(A)
-    await storage.rename(A, 'Notes')
+    await storage.update(A, { title: 'Notes' })
     same('record', await storage.get(A), { ...before, title: 'Notes' })
-    await storage.rename(A, '')
+    await storage.update(A, { title: '' })
     same('record', await storage.get(A), { ...before, title: '' })
-    await storage.rename(A, null)
+    await storage.update(A, { title: null })
     same('record', await storage.get(A), before)
     same('title is absent', Object.hasOwn((await storage.get(A)) ?? {}, 'title'), false)
     await storage.append(batch('a', 2, 1, { epoch: 2 }))
@@ -77,7 +77,7 @@ export const sessionCases: readonly StorageCase[] = [
   }),
 
   storageCase('rename', 'W1 renaming a session that is not stored is refused', async storage => {
-    await refuses('rename', 'not-found', storage.rename(A, 'Notes'))
+    await refuses('rename', 'not-found', storage.update(A, { title: 'Notes' }))
     same('sessions', await storage.list(), [])
   }),
 
@@ -89,7 +89,7 @@ export const sessionCases: readonly StorageCase[] = [
     await refuses('claim', 'closed', storage.claim(A))
     await refuses('append', 'closed', storage.append(batch('a', 1, 1)))
     await refuses('read', 'closed', readAll(storage, 'a'))
-    await refuses('rename', 'closed', storage.rename(A, null))
+    await refuses('rename', 'closed', storage.update(A, { title: null }))
     await refuses('delete', 'closed', storage.delete(A))
     await storage.close()
   }),

@@ -12,6 +12,7 @@ import {
   refuses,
   same,
   seqs,
+  sizeOf,
   store,
   storageCase,
 } from './conformance-kit.ts'
@@ -75,10 +76,11 @@ export const writeCases: readonly StorageCase[] = [
     async storage => {
       const create = { ...newSession('a', [], 'Notes'), logId: LogId('log') }
       await storage.append(batch('a', 0, 2, { time: 5_000, create }))
-      const expected = { ...create, nextSeq: 2, epoch: 1, updatedAt: 5_000 }
+      const expected = { ...create, nextSeq: 2, epoch: 1, updatedAt: 5_000, mergedTo: 0, size: sizeOf('a', 0, 2) }
       same('record', await storage.get(A), expected)
       await storage.append(batch('a', 2, 1, { time: 4_000, logId: create.logId }))
-      same('record', await storage.get(A), { ...expected, nextSeq: 3, updatedAt: 4_000 })
+      const size = sizeOf('a', 0, 2) + sizeOf('a', 2, 1)
+      same('record', await storage.get(A), { ...expected, nextSeq: 3, updatedAt: 4_000, size })
     },
   ),
 
@@ -210,6 +212,12 @@ export const writeCases: readonly StorageCase[] = [
     await refusedWhole(storage, 'exists', batch('b', 0, 1, { create: { ...newSession('b'), logId: LogId('a') } }))
   }),
 
+  storageCase('create', 'W2 a new session cannot take the log of one that has no events yet', async storage => {
+    await store(storage, newSession('a'), [])
+    await refusedWhole(storage, 'exists', batch('b', 0, 1, { create: { ...newSession('b'), logId: LogId('a') } }))
+    await storage.append(batch('a', 0, 1))
+  }),
+
   storageCase('create', 'W6 an empty session can be created strictly and written to later', async storage => {
     await storage.append(batch('a', 0, 0, { text: '[]', durability: 'strict', create: newSession('a') }))
     same('next seq', (await storage.get(A))?.nextSeq, 0)
@@ -218,12 +226,32 @@ export const writeCases: readonly StorageCase[] = [
     same('events', await positions(storage, 'a'), seqs('a', 0, 2))
   }),
 
-  storageCase('flush', 'W6 an empty strict batch after relaxed ones adds nothing but its time', async storage => {
+  storageCase(
+    'flush',
+    'W6 an empty strict batch after relaxed ones adds nothing, and changes no time',
+    async storage => {
+      await store(storage, newSession('a'), [2])
+      const before = await storage.get(A)
+      await storage.append(batch('a', 2, 0, { text: '[]', durability: 'strict', time: 9_000 }))
+      same('record', await storage.get(A), before)
+      same('segments', await readAll(storage, 'a'), [{ firstSeq: 0, count: 2, text: events('a', 0, 2) }])
+    },
+  ),
+
+  storageCase('append', 'W1 events nobody made leave the time of the last change alone', async storage => {
     await store(storage, newSession('a'), [2])
-    const before = await storage.get(A)
-    await storage.append(batch('a', 2, 0, { text: '[]', durability: 'strict', time: 9_000 }))
-    same('record', await storage.get(A), { ...before, updatedAt: 9_000 })
-    same('segments', await readAll(storage, 'a'), [{ firstSeq: 0, count: 2, text: events('a', 0, 2) }])
+    await storage.append(batch('a', 2, 1, { time: null }))
+    same('updated', [(await storage.get(A))?.updatedAt, (await storage.get(A))?.nextSeq], [2_000, 3])
+    await storage.append(batch('b', 0, 1, { time: null, create: newSession('b') }))
+    same('updated, of a new one', (await storage.get(SessionId('b')))?.updatedAt, 1_000)
+  }),
+
+  storageCase('append', 'W18 the size of a session is the length of the text of its own events', async storage => {
+    await store(storage, newSession('a'), [2, 3])
+    await storage.append(batch('a', 5, 0, { text: '[]', durability: 'strict' }))
+    same('size', (await storage.get(A))?.size, sizeOf('a', 0, 2) + sizeOf('a', 2, 3))
+    await store(storage, newSession('b', [range('a', 0, 3)]), [1])
+    same('size of a fork', (await storage.get(SessionId('b')))?.size, sizeOf('b', 3, 1))
   }),
 
   storageCase('text', 'W4 one segment per batch holds the text as it was given', async storage => {

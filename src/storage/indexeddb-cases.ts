@@ -2,81 +2,27 @@
  * What IndexedDB adds to the promises of a storage: what is on disk, and what happens when the database is held, newer,
  * lost or refused. For tests; runs in Node on fake-indexeddb and in a browser on the real one.
  */
-import { SessionId } from '../core/ids.ts'
-import { batch, events, newSession, positions, readAll, refuses, same, seqs, store } from './conformance-kit.ts'
+import { SessionId, SessionSeq } from '../core/ids.ts'
+import {
+  batch,
+  events,
+  isFree,
+  newSession,
+  positions,
+  readAll,
+  refuses,
+  same,
+  segmentsOf,
+  seqs,
+  store,
+  whole,
+} from './conformance-kit.ts'
 import type { IndexedDbStatus } from './indexeddb-connection.ts'
-import { type IndexedDbOptions, indexedDbStorage } from './indexeddb.ts'
-import type { SessionStorage } from './storage.ts'
+import { DB_VERSION } from './indexeddb-schema.ts'
+import { type DatabaseCase, databaseCase, dump, openRaw, replaced, settled, tamper } from './indexeddb-kit.ts'
+import type { Segment } from './storage.ts'
 
 const A = SessionId('a')
-let databases = 0
-
-/** A name no other test has used. */
-export const freshName = (): string => `palimpsest-test-${Date.now()}-${databases++}`
-
-/** Settles as the request does. */
-export function settled<Value>(request: IDBRequest<Value>): Promise<Value> {
-  return new Promise((resolve, reject) => {
-    request.onsuccess = () => resolve(request.result)
-    request.onerror = () => reject(request.error ?? new DOMException('no reason given'))
-  })
-}
-
-/** Opens a database without idb; unlike ours, the connection ignores `versionchange`. */
-export function openRaw(name: string, version?: number, upgrade?: (db: IDBDatabase) => void): Promise<IDBDatabase> {
-  const request = indexedDB.open(name, version)
-  request.onupgradeneeded = () => upgrade?.(request.result)
-  return settled(request)
-}
-
-/** Changes what is stored behind the storage's back. */
-async function tamper(name: string, store: string, change: (store: IDBObjectStore) => IDBRequest): Promise<void> {
-  const db = await openRaw(name)
-  await settled(change(db.transaction(store, 'readwrite').objectStore(store)))
-  db.close()
-}
-
-/** Runs `body` while `target[key]` is replaced. */
-export async function replaced<Target extends object, Key extends keyof Target>(
-  target: Target,
-  key: Key,
-  replacement: Target[Key],
-  body: () => Promise<void>,
-): Promise<void> {
-  const original = Object.getOwnPropertyDescriptor(target, key)
-  Object.defineProperty(target, key, { configurable: true, writable: true, value: replacement })
-  try {
-    await body()
-  } finally {
-    if (original) Object.defineProperty(target, key, original)
-    else delete target[key]
-  }
-}
-
-type DatabaseCase = { readonly name: string; readonly run: () => Promise<void> }
-
-/** A case with a database of its own; storages it opens are closed, whatever happens. */
-function databaseCase(
-  name: string,
-  body: (open: (options?: IndexedDbOptions, version?: number) => SessionStorage, database: string) => Promise<void>,
-): DatabaseCase {
-  return {
-    name,
-    run: async () => {
-      const database = freshName()
-      const opened: SessionStorage[] = []
-      try {
-        await body((options, version) => {
-          const storage = indexedDbStorage({ name: database, openTimeoutMs: 5_000, ...options }, version)
-          opened.push(storage)
-          return storage
-        }, database)
-      } finally {
-        for (const storage of opened) await storage.close()
-      }
-    },
-  }
-}
 
 export const databaseCases: readonly DatabaseCase[] = [
   databaseCase('W1 what was stored is there after the database was closed and opened again', async open => {
@@ -94,14 +40,19 @@ export const databaseCases: readonly DatabaseCase[] = [
     await store(storage, newSession('a'), [2, 1])
     await storage.append(batch('a', 3, 0, { durability: 'strict' }))
     const db = await openRaw(database)
-    same('version', db.version, 1)
-    same('object stores', [...db.objectStoreNames], ['segments', 'sessions'])
+    same('version', db.version, DB_VERSION)
+    const filled: string[] = []
+    for (const name of db.objectStoreNames) {
+      if ((await settled(db.transaction(name).objectStore(name).count())) > 0) filled.push(name)
+    }
+    same('object stores that hold something', filled, ['segments', 'sessions'])
     const tx = db.transaction(['segments', 'sessions'])
     same('segments', await settled(tx.objectStore('segments').getAll()), [
       { logId: 'a', firstSeq: 0, count: 2, text: events('a', 0, 2) },
       { logId: 'a', firstSeq: 2, count: 1, text: events('a', 2, 1) },
     ])
-    same('records', await settled(tx.objectStore('sessions').getAll()), [await storage.get(A)])
+    const keys = { order: [0, 2_000, 'a'], logs: ['a'] }
+    same('records', await settled(tx.objectStore('sessions').getAll()), [{ ...(await storage.get(A)), ...keys }])
     db.close()
   }),
 
@@ -184,14 +135,72 @@ export const databaseCases: readonly DatabaseCase[] = [
     },
   ),
 
+  databaseCase('W1 a read that is limited tells of a gap as well', async (open, database) => {
+    const storage = open()
+    await store(storage, newSession('a'), [2, 2, 2])
+    await tamper(database, 'segments', segments => segments.delete(['a', 2]))
+    const read = (from: number, limit: number) => storage.read(A, SessionSeq(from), undefined, limit)
+    same('before the gap', (await read(0, 1)).length, 1)
+    for (const [from, limit] of [
+      [0, 2],
+      [2, 1],
+      [2, 5],
+      [3, 1],
+    ] as const) {
+      await refuses(`from ${from} by ${limit}`, 'corrupt', read(from, limit))
+    }
+  }),
+
+  databaseCase('W12 a log that is being stored is taken, and collected when nobody goes on', async (open, database) => {
+    const storage = open()
+    await storage.list()
+    const draft = { logId: 'a', time: 1_000 }
+    await tamper(database, 'drafts', drafts => drafts.put(draft))
+    same('its log is free', await isFree(storage, 'a'), false)
+    await refuses('storing it again', 'exists', storage.storeLog(whole(newSession('a'), [1])))
+    const text = events('a', 0, 1)
+    await tamper(database, 'segments', segments => segments.put({ logId: 'a', firstSeq: 0, count: 1, text }))
+    same('sessions', await storage.list(), [])
+    await storage.collect(1_000)
+    same('its log is free', await isFree(storage, 'a'), false)
+    await storage.collect(1_001)
+    same('its log is free', await isFree(storage, 'a'), true)
+    await storage.storeLog(whole(newSession('a'), [1]))
+  }),
+
+  databaseCase('W12 a log that is collected while it is stored is refused, and nothing of it is left', async open => {
+    const storage = open()
+    const collected: Promise<void>[] = []
+    const segments = function* (): Generator<Segment> {
+      collected.push(storage.collect(Infinity))
+      yield* segmentsOf('a', [2])
+    }
+    await refuses('the log', 'unavailable', storage.storeLog(whole(newSession('a'), [], { segments: segments() })))
+    await Promise.all(collected)
+    same('sessions', await storage.list(), [])
+    same('its log is free', await isFree(storage, 'a'), true)
+  }),
+
+  databaseCase('W7 a damaged record can be deleted', async (open, database) => {
+    const storage = open()
+    await store(storage, newSession('a'), [1])
+    const { stores } = await dump(database)
+    const record = stores['sessions']?.records[0]?.value
+    await tamper(database, 'sessions', sessions => sessions.put({ ...record, inherited: null, nextSeq: -1 }))
+    await refuses('its record', 'corrupt', storage.get(A))
+    await storage.delete(A)
+    same('sessions', await storage.list(), [])
+    same('its log is free', await isFree(storage, 'a'), true)
+  }),
+
   databaseCase('W10 a newer database is refused and untouched (case 117)', async (open, database) => {
-    const newer = await openRaw(database, 2, db => db.createObjectStore('future').put('kept', 'key'))
+    const newer = await openRaw(database, DB_VERSION + 1, db => db.createObjectStore('future').put('kept', 'key'))
     newer.close()
     const storage = open()
     await refuses('list', 'newer-database', storage.list())
     await refuses('append', 'newer-database', storage.append(batch('a', 0, 1, { create: newSession('a') })))
     const after = await openRaw(database)
-    same('version and stores', [after.version, [...after.objectStoreNames]], [2, ['future']])
+    same('version and stores', [after.version, [...after.objectStoreNames]], [DB_VERSION + 1, ['future']])
     same('value', await settled(after.transaction('future').objectStore('future').get('key')), 'kept')
     after.close()
   }),
@@ -200,7 +209,7 @@ export const databaseCases: readonly DatabaseCase[] = [
     const statuses: IndexedDbStatus[] = []
     const storage = open({ onStatus: status => statuses.push(status) })
     await store(storage, newSession('a'), [2])
-    const newer = await openRaw(database, 2)
+    const newer = await openRaw(database, DB_VERSION + 1)
     await refuses('append', 'newer-database', storage.append(batch('a', 2, 1)))
     const segments = newer.transaction('segments').objectStore('segments')
     same('segments', (await settled(segments.getAllKeys())).length, 1)
@@ -216,7 +225,7 @@ export const databaseCases: readonly DatabaseCase[] = [
       statuses.push(status)
       if (status === 'blocked') holder.close()
     }
-    same('events', await positions(open({ onStatus }, 2), 'a'), seqs('a', 0, 1))
+    same('events', await positions(open({ onStatus }, DB_VERSION + 1), 'a'), seqs('a', 0, 1))
     same('statuses', statuses, ['blocked', 'open'])
   }),
 
@@ -225,11 +234,10 @@ export const databaseCases: readonly DatabaseCase[] = [
     async (open, database) => {
       await store(open(), newSession('a'), [1])
       const holder = await openRaw(database)
-      const storage = open({ openTimeoutMs: 150 }, 2)
+      const storage = open({ openTimeoutMs: 150 }, DB_VERSION + 1)
       const calls = [storage.list(), storage.claim(A), storage.append(batch('a', 1, 1))]
-      for (const call of calls) {
-        const error = await refuses('call', 'blocked', call)
-        same('versions', [error.expected, error.actual], [2, 1])
+      for (const error of await Promise.all(calls.map(call => refuses('call', 'blocked', call)))) {
+        same('versions', [error.expected, error.actual], [DB_VERSION + 1, DB_VERSION])
       }
       holder.close()
       same('events', await positions(storage, 'a'), seqs('a', 0, 1))
@@ -242,7 +250,7 @@ export const databaseCases: readonly DatabaseCase[] = [
     const holder = await openRaw(database)
     const statuses: IndexedDbStatus[] = []
     const onStatus = (status: IndexedDbStatus): void => void statuses.push(status)
-    await refuses('call', 'blocked', open({ openTimeoutMs: 100, onStatus }, 2).list())
+    await refuses('call', 'blocked', open({ openTimeoutMs: 100, onStatus }, DB_VERSION + 1).list())
     holder.close()
     // Waits its turn behind the late open; a connection left open by that would block it for good.
     let blocked = false
@@ -293,8 +301,7 @@ export const databaseCases: readonly DatabaseCase[] = [
     await replaced(IDBFactory.prototype, 'open', counted, async () => {
       const storage = open()
       const calls = [storage.list(), storage.get(A)]
-      for (const call of calls) {
-        const error = await refuses('call', 'unavailable', call)
+      for (const error of await Promise.all(calls.map(call => refuses('call', 'unavailable', call)))) {
         same('cause', (error.cause as Error).name, 'SecurityError')
       }
       await Promise.all([storage.list(), storage.get(A), storage.claim(A)])

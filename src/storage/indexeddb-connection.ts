@@ -1,11 +1,8 @@
 /** The connection to the database: its schema, opening it in time, and opening it again after it was lost. */
-import { type DBSchema, type IDBPDatabase, type IDBPTransaction, openDB } from 'idb'
-import type { LogId, SessionId } from '../core/ids.ts'
+import { openDB } from 'idb'
+import { type Db, type PalimpsestDb, type StoreName, type Tx, upgrade } from './indexeddb-schema.ts'
 import { errorName, toStorageError } from './platform-error.ts'
-import { type Durability, type Segment, type SessionRecord, StorageError } from './storage.ts'
-
-/** Version of the database this build reads and writes. */
-export const DB_VERSION = 1
+import { type Durability, StorageError } from './storage.ts'
 
 /** What happens to the connection, for status texts. */
 export type IndexedDbStatus =
@@ -17,25 +14,6 @@ export type IndexedDbStatus =
   | 'superseded'
   /** The browser ended the connection; the next call opens it again. */
   | 'lost'
-
-type StoredSegment = Segment & { readonly logId: LogId }
-
-interface PalimpsestDb extends DBSchema {
-  sessions: { key: SessionId; value: SessionRecord; indexes: { updatedAt: number } }
-  segments: { key: [LogId, number]; value: StoredSegment }
-}
-
-type Db = IDBPDatabase<PalimpsestDb>
-type StoreName = 'sessions' | 'segments'
-export type Tx<Mode extends IDBTransactionMode> = IDBPTransaction<PalimpsestDb, StoreName[], Mode>
-
-const STORES: StoreName[] = ['sessions', 'segments']
-
-function upgrade(db: Db, oldVersion: number): void {
-  if (oldVersion >= 1) return
-  db.createObjectStore('sessions', { keyPath: 'header.id' }).createIndex('updatedAt', 'updatedAt')
-  db.createObjectStore('segments', { keyPath: ['logId', 'firstSeq'] })
-}
 
 /** The one connection all calls share: opened by the first, opened again by the next after it was lost or failed. */
 export class Connection {
@@ -54,17 +32,21 @@ export class Connection {
   }
 
   /** Starts a transaction; on a connection that turns out to be closing, once more on a new one. */
-  async begin<Mode extends 'readonly' | 'readwrite'>(mode: Mode, durability: Durability): Promise<Tx<Mode>> {
+  async begin<Mode extends 'readonly' | 'readwrite'>(
+    stores: StoreName[],
+    mode: Mode,
+    durability: Durability,
+  ): Promise<Tx<Mode>> {
     const shared = this.#connect()
     const db = await shared
     try {
-      return db.transaction(STORES, mode, { durability })
+      return db.transaction(stores, mode, { durability })
     } catch (error) {
       if (errorName(error) !== 'InvalidStateError') throw error
       // Nothing was asked of the transaction yet, so starting it again cannot do anything twice.
       this.#forget(shared)
       const reopened = await this.#connect()
-      return reopened.transaction(STORES, mode, { durability })
+      return reopened.transaction(stores, mode, { durability })
     }
   }
 
@@ -105,12 +87,21 @@ export class Connection {
     if (typeof indexedDB === 'undefined') {
       throw new StorageError('unavailable', `No IndexedDB here to open ${this.#name} in`)
     }
-    const attempt: { blockedBy?: number; late?: true } = {}
+    const attempt: { blockedBy?: number; late?: true; failure?: unknown } = {}
     const doing = `open database ${this.#name}, version ${this.#version}`
     // Inside a promise, since some browsers refuse the open with an exception.
     const opening = Promise.resolve().then(() =>
       openDB<PalimpsestDb>(this.#name, this.#version, {
-        upgrade,
+        // What it throws ends the upgrade: the database stays as it was.
+        upgrade: (db, oldVersion, _newVersion, tx) => {
+          const upgraded = upgrade(db, oldVersion, tx)
+          // Told by the open that fails with it.
+          tx.done.catch(() => {})
+          upgraded.catch(error => {
+            attempt.failure = error
+            abort(tx)
+          })
+        },
         blocked: currentVersion => {
           attempt.blockedBy = currentVersion
           if (!attempt.late) this.#onStatus('blocked')
@@ -149,9 +140,19 @@ export class Connection {
       const facts = { expected: this.#version, actual: blockedBy }
       throw new StorageError('blocked', `${message}: another tab holds version ${blockedBy}`, facts)
     } catch (error) {
-      throw toStorageError(error, doing, { expected: this.#version })
+      throw toStorageError(attempt.failure ?? error, doing, { expected: this.#version })
     } finally {
       clearTimeout(timer)
     }
+  }
+}
+
+/** Undoes a transaction, if it can still be undone. */
+export function abort(tx: Pick<Tx<IDBTransactionMode>, 'abort'>): void {
+  try {
+    tx.abort()
+  } catch (error) {
+    // It failed or was committed by itself already: then there is nothing left to undo.
+    if (errorName(error) !== 'InvalidStateError') throw error
   }
 }

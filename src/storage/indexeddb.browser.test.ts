@@ -3,7 +3,9 @@ import { cdp } from 'vitest/browser'
 import { SessionId } from '../core/ids.ts'
 import { storageCases } from './conformance.ts'
 import { batch, newSession, positions, readAll, refuses, seqs, store } from './conformance-kit.ts'
-import { databaseCases, freshName } from './indexeddb-cases.ts'
+import { databaseCases } from './indexeddb-cases.ts'
+import { freshName } from './indexeddb-kit.ts'
+import { schemaCases } from './indexeddb-schema-cases.ts'
 import type { IndexedDbStatus } from './indexeddb-connection.ts'
 import { indexedDbStorage } from './indexeddb.ts'
 
@@ -12,7 +14,7 @@ const browser = cdp() as { send(method: string, params: object): Promise<unknown
 
 describe('IndexedDB storage in the browser', () => {
   it.each(storageCases)('$name', storageCase => storageCase.run(() => indexedDbStorage({ name: freshName() })))
-  it.each(databaseCases)('$name', databaseCase => databaseCase.run())
+  it.each([...databaseCases, ...schemaCases])('$name', databaseCase => databaseCase.run())
 
   it('W11 a full disk is refused as quota-exceeded, nothing is stored, and it works again with space', async () => {
     await browser.send('Storage.overrideQuotaForOrigin', { origin: location.origin, quotaSize: 500_000 })

@@ -4,8 +4,11 @@ import { describe, expect, it } from 'vitest'
 import { LogId, SessionId } from '../core/ids.ts'
 import { storageCases } from './conformance.ts'
 import { batch, newSession, positions, refuses, seqs, store } from './conformance-kit.ts'
-import { databaseCases, freshName, replaced } from './indexeddb-cases.ts'
-import { DB_VERSION, type IndexedDbStatus } from './indexeddb-connection.ts'
+import { databaseCases } from './indexeddb-cases.ts'
+import { freshName, replaced } from './indexeddb-kit.ts'
+import { schemaCases } from './indexeddb-schema-cases.ts'
+import type { IndexedDbStatus } from './indexeddb-connection.ts'
+import { DB_VERSION } from './indexeddb-schema.ts'
 import { indexedDbStorage } from './indexeddb.ts'
 
 /** Ends a connection as a browser does that clears the site's data. The package types its argument as the class. */
@@ -13,10 +16,10 @@ const endConnection = (db: IDBDatabase): void => forceCloseDatabase(db as never)
 
 describe('IndexedDB storage on fake-indexeddb', () => {
   it.each(storageCases)('$name', storageCase => storageCase.run(() => indexedDbStorage({ name: freshName() })))
-  it.each(databaseCases)('$name', databaseCase => databaseCase.run())
+  it.each([...databaseCases, ...schemaCases])('$name', databaseCase => databaseCase.run())
 
-  it('W10 the version of the database is 1', () => {
-    expect(DB_VERSION).toBe(1)
+  it('W10 the version of the database is 2', () => {
+    expect(DB_VERSION).toBe(2)
   })
 
   it('W11 without IndexedDB calls are refused as unavailable', async () => {

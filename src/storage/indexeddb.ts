@@ -1,27 +1,47 @@
-/** Session logs in IndexedDB: one record per session, one per group commit. */
+/** Session logs in IndexedDB: one record per session, one per group commit (SPEC W1–W16). */
 import type { ErrorFacts } from '../core/errors.ts'
-import { type LogId, SessionId, type SessionSeq, isSafeNonNegativeInteger } from '../core/ids.ts'
-import { Connection, DB_VERSION, type IndexedDbStatus, type Tx } from './indexeddb-connection.ts'
+import { type BlobId, type LogId, SessionId, SessionSeq } from '../core/ids.ts'
+import { abort, Connection, type IndexedDbStatus } from './indexeddb-connection.ts'
+import { DB_VERSION, fromStored, type StoreName, toStored, type Tx } from './indexeddb-schema.ts'
+import {
+  checkDraft,
+  checkFree,
+  checkInherited,
+  forgetUnused,
+  LOG_STORES,
+  putExtras,
+  quiet,
+  readPart,
+  recordOf,
+  wholeLog,
+} from './indexeddb-requests.ts'
+import { LARGE_PAGE, planMerge } from './pages.ts'
 import { errorName, toStorageError } from './platform-error.ts'
-import { type ReadPart, fitSegments, planRead } from './segments.ts'
+import { fitSegments, planKeyframe, planRead } from './segments.ts'
 import {
   type AppendBatch,
   type Durability,
-  type NewSession,
+  type JournalPart,
+  type ListOptions,
+  type RecordChange,
   type Segment,
+  type SeqRange,
   type SessionRecord,
   type SessionStorage,
-  StorageError,
+  type StoredKeyframe,
   type WholeLog,
 } from './storage.ts'
 import {
-  inheritedNotStored,
-  logInUse,
+  changed,
+  checkWholeLog,
+  claimed,
+  DELETED,
+  listKey,
+  logsOf,
   notStored,
   planAppend,
   planLog,
-  retitle,
-  unusedLogs,
+  toMerge,
   withoutPrevious,
   withPreviousBack,
   withSegment,
@@ -45,6 +65,15 @@ export function indexedDbStorage(options: IndexedDbOptions = {}, version: number
   return new IndexedDbStorage(name, new Connection(name, version, openTimeoutMs, onStatus))
 }
 
+const ALL_LOGS: StoreName[] = ['sessions', ...LOG_STORES]
+const READ_LOGS: StoreName[] = ['sessions', 'segments']
+
+/** Most segments one transaction merges, so that nobody waits for it long. */
+const MERGE_AT_ONCE = 64
+
+/** Text of one transaction of a log that is stored whole, UTF-16 units. */
+const STORE_AT_ONCE = 16 * LARGE_PAGE
+
 class IndexedDbStorage implements SessionStorage {
   readonly kind = 'indexeddb'
   readonly name: string
@@ -55,62 +84,109 @@ class IndexedDbStorage implements SessionStorage {
     this.#connection = connection
   }
 
-  list(): Promise<readonly SessionRecord[]> {
-    return this.#run('list the sessions', {}, 'readonly', 'relaxed', async tx => {
-      const ascending = await tx.objectStore('sessions').index('updatedAt').getAll()
-      return ascending.reverse()
+  list({ limit = Infinity, after, deleted = false }: ListOptions = {}): Promise<readonly SessionRecord[]> {
+    return this.#read('list the sessions', {}, ['sessions'], async tx => {
+      const rank = deleted ? DELETED : DELETED + 1
+      const below = after === undefined ? [deleted ? DELETED + 1 : Infinity] : listKey(after)
+      if ((below[0] ?? 0) < rank) return []
+      const range = IDBKeyRange.bound([rank], below, false, true)
+      const index = tx.objectStore('sessions').index('order')
+      if (limit === Infinity) return (await index.getAll(range)).reverse().map(fromStored)
+      const records: SessionRecord[] = []
+      let cursor = limit > 0 ? await index.openCursor(range, 'prev') : null
+      while (cursor) {
+        records.push(fromStored(cursor.value))
+        cursor = records.length < limit ? await cursor.continue() : null
+      }
+      return records
     })
   }
 
   get(id: SessionId): Promise<SessionRecord | null> {
-    const facts = { sessionId: id }
-    return this.#run(`read the record of session ${id}`, facts, 'readonly', 'relaxed', tx => recordOf(tx, id))
+    return this.#read(`read the record of session ${id}`, { sessionId: id }, ['sessions'], tx => recordOf(tx, id))
   }
 
   claim(id: SessionId): Promise<SessionRecord | null> {
-    return this.#run(`claim session ${id}`, { sessionId: id }, 'readwrite', 'relaxed', async tx => {
+    return this.#run(`claim session ${id}`, { sessionId: id }, ['sessions'], 'readwrite', 'relaxed', async tx => {
       const stored = await recordOf(tx, id)
       if (!stored) return null
-      const claimed = { ...stored, epoch: stored.epoch + 1 }
-      await tx.objectStore('sessions').put(claimed)
-      return claimed
+      const record = claimed(stored)
+      await tx.objectStore('sessions').put(toStored(record))
+      return record
     })
   }
 
   append(batch: AppendBatch): Promise<void> {
-    const { id, segment, durability, create } = batch
+    const { id, segment, durability, create, keyframe, journal, blobs = [] } = batch
     const { firstSeq, count, text } = segment
     const facts = { sessionId: id, seq: firstSeq }
     const doing = `append ${count} events to session ${id} at seq ${firstSeq}`
-    return this.#run(doing, facts, 'readwrite', durability, async tx => {
+    const stores = [...READ_LOGS]
+    if (create !== undefined) stores.push('drafts')
+    if (keyframe !== undefined) stores.push('keyframes')
+    if (journal !== undefined) stores.push('journals')
+    if (blobs.length > 0) stores.push('blobReferences')
+    return this.#run(doing, facts, stores, 'readwrite', durability, async tx => {
       const record = planAppend(await recordOf(tx, id), batch)
-      if (create) await checkLogs(tx, id, create)
+      if (create) {
+        await checkFree(tx, id, create)
+        await checkInherited(tx, id, create)
+      }
 
-      const puts: Promise<unknown>[] = [quiet(tx.objectStore('sessions').put(record))]
+      const puts: Promise<unknown>[] = [quiet(tx.objectStore('sessions').put(toStored(record)))]
       // `add`, so that nothing stored is ever overwritten, whatever the record says.
       if (count > 0) puts.push(quiet(tx.objectStore('segments').add({ logId: record.logId, firstSeq, count, text })))
+      puts.push(...putExtras(tx, record.logId, batch))
       // Saves the round trip in which the browser finds out that no request follows.
       tx.commit()
       await Promise.all(puts)
     })
   }
 
-  storeLog(log: WholeLog): Promise<SessionRecord> {
-    const id = SessionId(log.session.header.id)
-    return this.#run(`store the log of session ${id}`, { sessionId: id }, 'readwrite', 'strict', async tx => {
-      const stored = await recordOf(tx, id)
-      let record = planLog(stored, log)
-      await checkLogs(tx, id, log.session)
-      const segments = tx.objectStore('segments')
-      for (const { firstSeq, count, text } of log.segments) {
-        record = withSegment(record, { firstSeq, count, text })
-        // One at a time: what waits to be written is in memory twice.
-        await segments.add({ logId: record.logId, firstSeq, count, text })
-      }
-      await tx.objectStore('sessions').put(record)
-      if (stored) await forgetUnused(tx, stored)
-      return record
+  async storeLog(log: WholeLog): Promise<SessionRecord> {
+    const { session, time } = log
+    const { logId } = session
+    const id = SessionId(session.header.id)
+    const facts = { sessionId: id }
+    const doing = `store the log of session ${id}`
+    await this.#run(doing, facts, [...READ_LOGS, 'drafts'], 'readwrite', 'relaxed', async tx => {
+      planLog(await recordOf(tx, id), log)
+      await checkFree(tx, id, session)
+      await checkInherited(tx, id, session)
+      await tx.objectStore('drafts').add({ logId, time })
     })
+    try {
+      // What it will be once it is whole; whether it may be is asked again then.
+      let drafted = planLog(null, { session, segments: [], time })
+      for (const part of partsOf(log.segments)) {
+        for (const segment of part) drafted = withSegment(drafted, segment)
+        await this.#run(doing, facts, ['segments', 'drafts'], 'readwrite', 'strict', async tx => {
+          await checkDraft(tx, id, logId)
+          const adds = part.map(({ firstSeq, count, text }) =>
+            quiet(tx.objectStore('segments').add({ logId, firstSeq, count, text })),
+          )
+          await Promise.all(adds)
+        })
+      }
+      return await this.#run(doing, facts, [...ALL_LOGS, 'drafts'], 'readwrite', 'strict', async tx => {
+        await checkDraft(tx, id, logId)
+        const stored = await recordOf(tx, id)
+        const { nextSeq, mergedTo, size = 0 } = drafted
+        const record = { ...planLog(stored, log), nextSeq, mergedTo, size }
+        checkWholeLog(record, log)
+        // What it inherits may have gone meanwhile.
+        await checkInherited(tx, id, session)
+        const puts = [quiet(tx.objectStore('sessions').put(toStored(record))), ...putExtras(tx, logId, log)]
+        await tx.objectStore('drafts').delete(logId)
+        await Promise.all(puts)
+        if (stored) await forgetUnused(tx, logsOf(stored))
+        return record
+      })
+    } catch (error) {
+      // What cannot be taken away now is taken away by `collect`.
+      await this.#forgetDraft(logId).catch(() => undefined)
+      throw error
+    }
   }
 
   async forgetPrevious(id: SessionId, epoch: number): Promise<void> {
@@ -121,31 +197,122 @@ class IndexedDbStorage implements SessionStorage {
     return this.#rewrite(`restore the log of session ${id}`, id, stored => withPreviousBack(id, stored, epoch))
   }
 
-  read(id: SessionId, from?: SessionSeq, to?: SessionSeq): Promise<readonly Segment[]> {
-    return this.#run(`read the events of session ${id}`, { sessionId: id }, 'readonly', 'relaxed', async tx => {
+  async read(id: SessionId, from?: SessionSeq, to?: SessionSeq, limit?: number): Promise<readonly Segment[]> {
+    return this.#read(`read the events of session ${id}`, { sessionId: id }, READ_LOGS, async tx => {
       const record = await recordOf(tx, id)
       if (!record) throw notStored(id)
-      const parts = planRead(record, from, to)
-      const found = await Promise.all(parts.map(part => segmentsOf(tx, part)))
-      return parts.flatMap((part, index) => fitSegments(id, part, found[index] ?? []))
+      return readPart(tx, record, from, to, limit)
     })
   }
 
-  rename(id: SessionId, title: string | null): Promise<void> {
-    return this.#run(`rename session ${id}`, { sessionId: id }, 'readwrite', 'strict', async tx => {
+  readRanges(id: SessionId, ranges: readonly SeqRange[]): Promise<readonly (readonly Segment[])[]> {
+    return this.#read(`read events of session ${id}`, { sessionId: id }, READ_LOGS, async tx => {
+      const record = await recordOf(tx, id)
+      if (!record) throw notStored(id)
+      return Promise.all(ranges.map(({ from, to }) => readPart(tx, record, from, to)))
+    })
+  }
+
+  keyframe(id: SessionId, atMost?: SessionSeq): Promise<StoredKeyframe | null> {
+    const facts = { sessionId: id }
+    return this.#read(`read a keyframe of session ${id}`, facts, ['sessions', 'keyframes'], async tx => {
+      const record = await recordOf(tx, id)
+      if (!record) throw notStored(id)
+      for (const { logId, from, to } of planKeyframe(record, atMost)) {
+        const range = IDBKeyRange.bound([logId, from], [logId, to], true, false)
+        const found = await tx.objectStore('keyframes').openCursor(range, 'prev')
+        if (found) return { logId, seq: found.value.seq, text: found.value.text }
+      }
+      return null
+    })
+  }
+
+  journal(id: SessionId): Promise<readonly JournalPart[]> {
+    const facts = { sessionId: id }
+    return this.#read(`read the journal of session ${id}`, facts, ['sessions', 'journals'], async tx => {
+      const record = await recordOf(tx, id)
+      const parts = record ? await tx.objectStore('journals').getAll(wholeLog(record.logId)) : []
+      return parts.map(({ part, text }) => ({ part, text }))
+    })
+  }
+
+  merge(id: SessionId, epoch: number): Promise<boolean> {
+    return this.#run(
+      `merge segments of session ${id}`,
+      { sessionId: id },
+      READ_LOGS,
+      'readwrite',
+      'strict',
+      async tx => {
+        const record = toMerge(id, await recordOf(tx, id), epoch)
+        const { logId, mergedTo: from } = record
+        const segments = tx.objectStore('segments')
+        const found = await segments.getAll(IDBKeyRange.bound([logId, from], [logId, []]), MERGE_AT_ONCE)
+        const last = found.at(-1)
+        if (last === undefined) return false
+        // What does not fit together is left as it is, for whoever reads it to say so.
+        const to = SessionSeq(Math.min(last.firstSeq + last.count, record.nextSeq))
+        for (const part of planRead(record, from, to)) fitSegments(id, part, found)
+        const { merges, mergedTo } = planMerge(found, from)
+        const changes: Promise<unknown>[] = merges.flatMap(({ page, parts }) => [
+          ...parts.slice(1).map(({ firstSeq }) => quiet(segments.delete([logId, firstSeq]))),
+          quiet(segments.put({ ...page, logId })),
+        ])
+        if (mergedTo > from) changes.push(quiet(tx.objectStore('sessions').put(toStored({ ...record, mergedTo }))))
+        await Promise.all(changes)
+        return found.length === MERGE_AT_ONCE
+      },
+    )
+  }
+
+  update(id: SessionId, change: RecordChange): Promise<SessionRecord> {
+    return this.#run(`change session ${id}`, { sessionId: id }, ['sessions'], 'readwrite', 'strict', async tx => {
       const stored = await recordOf(tx, id)
       if (!stored) throw notStored(id)
-      await tx.objectStore('sessions').put(retitle(stored, title))
+      const record = changed(stored, change)
+      if (record !== stored) await tx.objectStore('sessions').put(toStored(record))
+      return record
     })
   }
 
   delete(id: SessionId): Promise<void> {
-    return this.#run(`delete session ${id}`, { sessionId: id }, 'readwrite', 'strict', async tx => {
+    return this.#run(`delete session ${id}`, { sessionId: id }, ALL_LOGS, 'readwrite', 'strict', async tx => {
       const gone = await tx.objectStore('sessions').get(id)
       if (!gone) return
       await tx.objectStore('sessions').delete(id)
-      await forgetUnused(tx, gone)
+      // As it was stored: a damaged record can be deleted as well.
+      await forgetUnused(tx, gone.logs ?? [])
     })
+  }
+
+  putBlob(id: BlobId, bytes: Uint8Array, time: number): Promise<void> {
+    return this.#run(`store blob ${id}`, {}, ['blobs', 'blobTimes'], 'readwrite', 'strict', async tx => {
+      if ((await tx.objectStore('blobs').getKey(id)) === undefined) await tx.objectStore('blobs').put(bytes.slice(), id)
+      await tx.objectStore('blobTimes').put({ id, time })
+    })
+  }
+
+  getBlob(id: BlobId): Promise<Uint8Array | null> {
+    return this.#read(`read blob ${id}`, {}, ['blobs'], async tx => (await tx.objectStore('blobs').get(id)) ?? null)
+  }
+
+  async collect(before: number): Promise<void> {
+    const old = IDBKeyRange.upperBound(before, true)
+    const stores: StoreName[] = ['blobs', 'blobTimes', 'blobReferences', 'drafts']
+    const drafts = await this.#run('collect blobs', {}, stores, 'readwrite', 'relaxed', async tx => {
+      const references = tx.objectStore('blobReferences').index('blobId')
+      for (const id of await tx.objectStore('blobTimes').index('time').getAllKeys(old)) {
+        if ((await references.count(id)) > 0) continue
+        await tx.objectStore('blobs').delete(id)
+        await tx.objectStore('blobTimes').delete(id)
+      }
+      return tx.objectStore('drafts').getAll()
+    })
+    for (const { logId, time } of drafts) if (time < before) await this.#forgetDraft(logId)
+  }
+
+  close(): Promise<void> {
+    return this.#connection.close()
   }
 
   /** Puts another record in place of a stored one; logs nobody needs any more are deleted with it. */
@@ -154,32 +321,46 @@ class IndexedDbStorage implements SessionStorage {
     id: SessionId,
     change: (stored: SessionRecord | null) => SessionRecord,
   ): Promise<SessionRecord> {
-    return this.#run(doing, { sessionId: id }, 'readwrite', 'strict', async tx => {
+    return this.#run(doing, { sessionId: id }, ALL_LOGS, 'readwrite', 'strict', async tx => {
       const stored = await recordOf(tx, id)
       const record = change(stored)
-      await tx.objectStore('sessions').put(record)
-      if (stored) await forgetUnused(tx, stored)
+      await tx.objectStore('sessions').put(toStored(record))
+      if (stored) await forgetUnused(tx, logsOf(stored))
       return record
     })
   }
 
-  close(): Promise<void> {
-    return this.#connection.close()
+  #forgetDraft(logId: LogId): Promise<void> {
+    return this.#run('forget an unfinished log', {}, ['segments', 'drafts'], 'readwrite', 'relaxed', async tx => {
+      if ((await tx.objectStore('drafts').getKey(logId)) === undefined) return
+      await tx.objectStore('segments').delete(wholeLog(logId))
+      await tx.objectStore('drafts').delete(logId)
+    })
+  }
+
+  #read<Result>(
+    doing: string,
+    facts: ErrorFacts,
+    stores: StoreName[],
+    body: (tx: Tx<'readonly'>) => Promise<Result>,
+  ): Promise<Result> {
+    return this.#run(doing, facts, stores, 'readonly', 'relaxed', body)
   }
 
   /**
-   * Runs `body` in one transaction over both stores and resolves when that is complete; when it is not, nothing was
-   * changed. `body` awaits nothing but requests of the transaction.
+   * Runs `body` in one transaction and resolves when that is complete; when it is not, nothing was changed. `body` awaits
+   * nothing but requests of the transaction.
    */
   async #run<Result, Mode extends 'readonly' | 'readwrite'>(
     doing: string,
     facts: ErrorFacts,
+    stores: StoreName[],
     mode: Mode,
     durability: Durability,
     body: (tx: Tx<Mode>) => Promise<Result>,
   ): Promise<Result> {
     try {
-      const tx = await this.#connection.begin(mode, durability)
+      const tx = await this.#connection.begin(stores, mode, durability)
       // As a value, since it may reject long before it is awaited; `tx.error` says more than the rejection.
       const failure = tx.done.then(
         () => null,
@@ -204,59 +385,17 @@ class IndexedDbStorage implements SessionStorage {
   }
 }
 
-/** @throws {StorageError} `corrupt` when the record cannot be what this library wrote. */
-async function recordOf(tx: Tx<'readonly' | 'readwrite'>, id: SessionId): Promise<SessionRecord | null> {
-  const record = await tx.objectStore('sessions').get(id)
-  if (!record) return null
-  const { logId, inherited, nextSeq, epoch } = record
-  const fits = typeof logId === 'string' && Array.isArray(inherited)
-  if (fits && isSafeNonNegativeInteger(nextSeq) && isSafeNonNegativeInteger(epoch)) return record
-  throw new StorageError('corrupt', `The record of session ${id} is malformed`, { sessionId: id })
-}
-
-/** Refuses a new session whose log is taken, or whose inherited events are not there. */
-async function checkLogs(tx: Tx<'readwrite'>, id: SessionId, create: NewSession): Promise<void> {
-  const segments = tx.objectStore('segments')
-  if ((await segments.getKey(wholeLog(create.logId))) !== undefined) throw logInUse(id, create.logId)
-  // Logs only grow and go as a whole, so the last event stands for all before it.
-  for (const range of create.inherited) {
-    const last = await segments.openCursor(IDBKeyRange.bound([range.logId], [range.logId, range.to - 1]), 'prev')
-    if (!last || last.value.firstSeq + last.value.count < range.to) throw inheritedNotStored(id, range)
+/** Segments for one transaction each. */
+function* partsOf(segments: Iterable<Segment>): Generator<readonly Segment[]> {
+  let part: Segment[] = []
+  let size = 0
+  for (const segment of segments) {
+    part.push(segment)
+    size += segment.text.length
+    if (size < STORE_AT_ONCE) continue
+    yield part
+    part = []
+    size = 0
   }
-}
-
-/** Deletes the logs `before` needed and no record needs any more. */
-async function forgetUnused(tx: Tx<'readwrite'>, before: SessionRecord): Promise<void> {
-  const unused = unusedLogs(before, await tx.objectStore('sessions').getAll())
-  await Promise.all([...unused].map(logId => tx.objectStore('segments').delete(wholeLog(logId))))
-}
-
-async function segmentsOf(tx: Tx<'readonly'>, part: ReadPart): Promise<readonly Segment[]> {
-  const { logId, from, to } = part
-  const segments = tx.objectStore('segments')
-  // The segment that holds `from` is the last one starting at or before it.
-  const spanning = await segments.openKeyCursor(IDBKeyRange.bound([logId], [logId, from]), 'prev')
-  const start = spanning ? spanning.key[1] : from
-  const stored = await segments.getAll(IDBKeyRange.bound([logId, start], [logId, to], false, true))
-  return stored.map(({ firstSeq, count, text }) => ({ firstSeq, count, text }))
-}
-
-/** All keys of a log: an array sorts after its own prefix, and after every number comes `[]`. */
-function wholeLog(logId: LogId): IDBKeyRange {
-  return IDBKeyRange.bound([logId], [logId, []])
-}
-
-/** A request that is awaited later, or never when the next one throws: the transaction fails with it all the same. */
-function quiet<Result>(request: Promise<Result>): Promise<Result> {
-  request.catch(() => {})
-  return request
-}
-
-function abort(tx: Tx<'readonly' | 'readwrite'>): void {
-  try {
-    tx.abort()
-  } catch (error) {
-    // It failed or was committed by itself already: then there is nothing left to undo.
-    if (errorName(error) !== 'InvalidStateError') throw error
-  }
+  if (part.length > 0) yield part
 }

@@ -1,25 +1,37 @@
 /** Session logs in this realm's memory: for tests, previews, and where the platform offers no storage. */
-import { type LogId, SessionId, type SessionSeq } from '../core/ids.ts'
+import { type BlobId, type LogId, SessionId, type SessionSeq } from '../core/ids.ts'
+import { planMerge } from './pages.ts'
 import { randomId } from './random-id.ts'
-import { fitSegments, planRead } from './segments.ts'
+import { fitSegments, planKeyframe, planRead } from './segments.ts'
 import {
   type AppendBatch,
+  type JournalPart,
+  type ListOptions,
+  type NewKeyframe,
   type NewSession,
+  type RecordChange,
   type Segment,
+  type SeqRange,
   type SessionRecord,
   type SessionStorage,
   StorageError,
+  type StoredKeyframe,
   type WholeLog,
 } from './storage.ts'
 import {
-  byLastChange,
+  changed,
+  checkWholeLog,
+  claimed,
+  compareKeys,
   inheritedNotStored,
+  listKey,
   logInUse,
+  logsOf,
   notStored,
   planAppend,
   planLog,
-  retitle,
-  unusedLogs,
+  positionOf,
+  toMerge,
   withoutPrevious,
   withPreviousBack,
   withSegment,
@@ -30,17 +42,48 @@ export function memoryStorage(): SessionStorage {
   return new MemoryStorage()
 }
 
+/** What is kept under a log id. */
+class MemoryLog {
+  segments: Segment[] = []
+  /** Text of each keyframe, by seq. */
+  readonly keyframes = new Map<SessionSeq, string>()
+  journal: JournalPart[] = []
+  readonly blobs = new Set<BlobId>()
+
+  write({ keyframe, journal, blobs = [] }: Pick<AppendBatch, 'keyframe' | 'journal'> & Pick<WholeLog, 'blobs'>): void {
+    if (keyframe !== undefined) this.#put(keyframe)
+    if (journal === 'settled' || journal?.part === 0) this.journal = []
+    if (journal !== undefined && journal !== 'settled') {
+      const { part, text } = journal
+      this.journal = [...this.journal.filter(each => each.part !== part), { part, text }]
+    }
+    for (const blob of blobs) this.blobs.add(blob)
+  }
+
+  #put({ seq, text, instead }: NewKeyframe): void {
+    if (instead !== undefined) this.keyframes.delete(instead)
+    this.keyframes.set(seq, text)
+  }
+}
+
 /** Each method is one synchronous step, which makes it atomic. Records are cloned on the way in and out. */
 class MemoryStorage implements SessionStorage {
   readonly kind = 'memory'
   readonly name: string = randomId()
   readonly #records = new Map<SessionId, SessionRecord>()
-  readonly #logs = new Map<LogId, Segment[]>()
+  readonly #logs = new Map<LogId, MemoryLog>()
+  readonly #blobs = new Map<BlobId, { readonly bytes: Uint8Array; readonly time: number }>()
   #closed = false
 
-  async list(): Promise<readonly SessionRecord[]> {
+  async list({ limit = Infinity, after, deleted = false }: ListOptions = {}): Promise<readonly SessionRecord[]> {
     this.#checkOpen()
-    return structuredClone([...this.#records.values()].sort(byLastChange))
+    const below = after && listKey(after)
+    const found = [...this.#records.values()]
+      .filter(record => (record.deletedAt !== undefined) === deleted)
+      .map(record => ({ record, key: listKey(positionOf(record)) }))
+      .filter(({ key }) => below === undefined || compareKeys(key, below) < 0)
+      .sort((a, b) => compareKeys(b.key, a.key))
+    return structuredClone(found.slice(0, limit).map(({ record }) => record))
   }
 
   async get(id: SessionId): Promise<SessionRecord | null> {
@@ -52,9 +95,9 @@ class MemoryStorage implements SessionStorage {
     this.#checkOpen()
     const stored = this.#records.get(id)
     if (!stored) return null
-    const claimed = { ...stored, epoch: stored.epoch + 1 }
-    this.#records.set(id, claimed)
-    return structuredClone(claimed)
+    const record = claimed(stored)
+    this.#records.set(id, record)
+    return structuredClone(record)
   }
 
   async append(batch: AppendBatch): Promise<void> {
@@ -63,67 +106,94 @@ class MemoryStorage implements SessionStorage {
     const record = planAppend(this.#records.get(id) ?? null, batch)
     if (create) this.#checkLogs(id, create)
     const kept = create ? cloneRecord(record) : record
-
-    if (segment.count > 0) {
-      const { firstSeq, count, text } = segment
-      const log = this.#logs.get(record.logId)
-      if (log) log.push({ firstSeq, count, text })
-      else this.#logs.set(record.logId, [{ firstSeq, count, text }])
-    }
+    const log = this.#log(record.logId)
+    const { firstSeq, count, text } = segment
+    if (count > 0) log.segments.push({ firstSeq, count, text })
+    log.write(batch)
     this.#records.set(id, kept)
   }
 
   async storeLog(log: WholeLog): Promise<SessionRecord> {
     this.#checkOpen()
     const id = SessionId(log.session.header.id)
-    const stored = this.#records.get(id) ?? null
-    let record = planLog(stored, log)
-    this.#checkLogs(id, log.session)
+    let drafted = planLog(this.#records.get(id) ?? null, log)
     const segments: Segment[] = []
     for (const { firstSeq, count, text } of log.segments) {
-      record = withSegment(record, { firstSeq, count, text })
+      drafted = withSegment(drafted, { firstSeq, count, text })
       segments.push({ firstSeq, count, text })
     }
+    // Whoever made the segments may have changed something by then.
+    const stored = this.#records.get(id) ?? null
+    const { nextSeq, mergedTo, size = 0 } = drafted
+    const record = { ...planLog(stored, log), nextSeq, mergedTo, size }
+    this.#checkLogs(id, log.session)
+    checkWholeLog(record, log)
     const kept = cloneRecord(record)
-    if (segments.length > 0) this.#logs.set(record.logId, segments)
+    const own = this.#log(record.logId)
+    own.segments = segments
+    own.write(log)
     this.#records.set(id, kept)
     if (stored !== null) this.#forgetUnused(stored)
     return structuredClone(kept)
   }
 
   async forgetPrevious(id: SessionId, epoch: number): Promise<void> {
-    this.#checkOpen()
-    const stored = this.#records.get(id) ?? null
-    const record = withoutPrevious(id, stored, epoch)
-    this.#records.set(id, record)
-    if (stored !== null) this.#forgetUnused(stored)
+    await this.#rewrite(id, stored => withoutPrevious(id, stored, epoch))
   }
 
   async restorePrevious(id: SessionId, epoch: number): Promise<SessionRecord> {
-    this.#checkOpen()
-    const stored = this.#records.get(id) ?? null
-    const record = withPreviousBack(id, stored, epoch)
-    this.#records.set(id, record)
-    if (stored !== null) this.#forgetUnused(stored)
-    return structuredClone(record)
+    return this.#rewrite(id, stored => withPreviousBack(id, stored, epoch))
   }
 
-  async read(id: SessionId, from?: SessionSeq, to?: SessionSeq): Promise<readonly Segment[]> {
+  async read(id: SessionId, from?: SessionSeq, to?: SessionSeq, limit = Infinity): Promise<readonly Segment[]> {
+    this.#checkOpen()
+    return this.#read(id, from, to).slice(0, Math.max(1, limit))
+  }
+
+  async readRanges(id: SessionId, ranges: readonly SeqRange[]): Promise<readonly (readonly Segment[])[]> {
+    this.#checkOpen()
+    if (!this.#records.has(id)) throw notStored(id)
+    return ranges.map(({ from, to }) => this.#read(id, from, to))
+  }
+
+  async keyframe(id: SessionId, atMost?: SessionSeq): Promise<StoredKeyframe | null> {
     this.#checkOpen()
     const record = this.#records.get(id)
     if (!record) throw notStored(id)
-    return planRead(record, from, to).flatMap(part => {
-      const log = this.#logs.get(part.logId) ?? []
-      const found = log.filter(({ firstSeq, count }) => firstSeq < part.to && firstSeq + count > part.from)
-      return fitSegments(id, part, found)
-    })
+    for (const { logId, from, to } of planKeyframe(record, atMost)) {
+      const keyframes = this.#logs.get(logId)?.keyframes ?? new Map<SessionSeq, string>()
+      const seqs = [...keyframes.keys()].filter(seq => seq > from && seq <= to)
+      if (seqs.length === 0) continue
+      const seq = seqs.reduce((last, each) => (each > last ? each : last))
+      return { logId, seq, text: keyframes.get(seq) ?? '' }
+    }
+    return null
   }
 
-  async rename(id: SessionId, title: string | null): Promise<void> {
+  async journal(id: SessionId): Promise<readonly JournalPart[]> {
     this.#checkOpen()
-    const stored = this.#records.get(id)
-    if (!stored) throw notStored(id)
-    this.#records.set(id, retitle(stored, title))
+    const record = this.#records.get(id)
+    const parts = (record && this.#logs.get(record.logId)?.journal) ?? []
+    return structuredClone([...parts].sort((a, b) => a.part - b.part))
+  }
+
+  async merge(id: SessionId, epoch: number): Promise<boolean> {
+    this.#checkOpen()
+    const record = toMerge(id, this.#records.get(id) ?? null, epoch)
+    const log = this.#log(record.logId)
+    const segments = log.segments.filter(({ firstSeq }) => firstSeq >= record.mergedTo)
+    const { merges, mergedTo } = planMerge(segments, record.mergedTo)
+    const pages = new Map(merges.flatMap(({ page, parts }) => parts.map((part, at) => [part, at === 0 ? [page] : []])))
+    log.segments = log.segments.flatMap(segment => pages.get(segment) ?? [segment])
+    this.#records.set(id, { ...record, mergedTo })
+    return false
+  }
+
+  async update(id: SessionId, change: RecordChange): Promise<SessionRecord> {
+    return this.#rewrite(id, stored => {
+      if (!stored) throw notStored(id)
+      return changed(stored, change)
+    })
   }
 
   async delete(id: SessionId): Promise<void> {
@@ -134,21 +204,66 @@ class MemoryStorage implements SessionStorage {
     this.#forgetUnused(gone)
   }
 
+  async putBlob(id: BlobId, bytes: Uint8Array, time: number): Promise<void> {
+    this.#checkOpen()
+    this.#blobs.set(id, { bytes: this.#blobs.get(id)?.bytes ?? bytes.slice(), time })
+  }
+
+  async getBlob(id: BlobId): Promise<Uint8Array | null> {
+    this.#checkOpen()
+    return this.#blobs.get(id)?.bytes.slice() ?? null
+  }
+
+  async collect(before: number): Promise<void> {
+    this.#checkOpen()
+    const used = new Set([...this.#logs.values()].flatMap(({ blobs }) => [...blobs]))
+    for (const [id, { time }] of this.#blobs) if (time < before && !used.has(id)) this.#blobs.delete(id)
+  }
+
   async close(): Promise<void> {
     this.#closed = true
     this.#records.clear()
     this.#logs.clear()
+    this.#blobs.clear()
+  }
+
+  #read(id: SessionId, from?: SessionSeq, to?: SessionSeq): readonly Segment[] {
+    const record = this.#records.get(id)
+    if (!record) throw notStored(id)
+    return planRead(record, from, to).flatMap(part => {
+      const { segments } = this.#logs.get(part.logId) ?? new MemoryLog()
+      const found = segments.filter(({ firstSeq, count }) => firstSeq < part.to && firstSeq + count > part.from)
+      return fitSegments(id, part, found)
+    })
+  }
+
+  /** Puts another record in place of a stored one; logs nobody needs any more go with it. */
+  #rewrite(id: SessionId, change: (stored: SessionRecord | null) => SessionRecord): SessionRecord {
+    this.#checkOpen()
+    const stored = this.#records.get(id) ?? null
+    const record = change(stored)
+    this.#records.set(id, record)
+    if (stored !== null) this.#forgetUnused(stored)
+    return structuredClone(record)
+  }
+
+  #log(logId: LogId): MemoryLog {
+    const log = this.#logs.get(logId) ?? new MemoryLog()
+    this.#logs.set(logId, log)
+    return log
   }
 
   /** Frees the logs `before` needed and no record needs any more. */
   #forgetUnused(before: SessionRecord): void {
-    for (const logId of unusedLogs(before, [...this.#records.values()])) this.#logs.delete(logId)
+    const used = new Set([...this.#records.values()].flatMap(logsOf))
+    for (const logId of logsOf(before)) if (!used.has(logId)) this.#logs.delete(logId)
   }
 
   #checkLogs(id: SessionId, create: NewSession): void {
-    if (this.#logs.has(create.logId)) throw logInUse(id, create.logId)
+    const isTaken = [...this.#records.values()].some(record => logsOf(record).includes(create.logId))
+    if (isTaken) throw logInUse(id, create.logId)
     for (const range of create.inherited) {
-      const last = this.#logs.get(range.logId)?.at(-1)
+      const last = this.#logs.get(range.logId)?.segments.at(-1)
       if (!last || last.firstSeq + last.count < range.to) throw inheritedNotStored(id, range)
     }
   }

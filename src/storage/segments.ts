@@ -43,6 +43,25 @@ export function planRead(
   return parts
 }
 
+/** Where to look for keyframes of a session, one after the other: those above `from`, up to `to`. */
+export type KeyframePart = { readonly logId: LogId; readonly from: SessionSeq; readonly to: SessionSeq }
+
+/** The logs whose keyframes stand for the beginning of a session, the nearest to `atMost` first. */
+export function planKeyframe(record: SessionRecord, atMost: SessionSeq = record.nextSeq): readonly KeyframePart[] {
+  const own = { logId: record.logId, from: endOfInherited(record.inherited), to: record.nextSeq }
+  return (
+    [...record.inherited, own]
+      // A fork may have one of its own for all that it inherits.
+      .map(({ logId, from, to }) => ({
+        logId,
+        from: SessionSeq(Math.max(0, from - 1)),
+        to: SessionSeq(Math.min(to, atMost)),
+      }))
+      .filter(({ from, to }) => from < to)
+      .reverse()
+  )
+}
+
 /**
  * The segments of one stretch, checked to be without gap or overlap. Where an inherited range ends inside a segment
  * the segment is cut, so that only the first and last of a whole read reach beyond what was asked for.

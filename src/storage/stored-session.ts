@@ -6,8 +6,13 @@ import { type ErrorFacts } from '../core/errors.ts'
 import { type LogId, SessionSeq, SessionId, isSafeNonNegativeInteger } from '../core/ids.ts'
 import {
   type AppendBatch,
+  type Generation,
   type InheritedRange,
+  type JournalPart,
+  type ListPosition,
+  type NewKeyframe,
   type NewSession,
+  type RecordChange,
   type Segment,
   type SessionRecord,
   StorageError,
@@ -26,7 +31,7 @@ export function planAppend(stored: SessionRecord | null, batch: AppendBatch): Se
 
   if (create) {
     if (stored) throw new StorageError('exists', `Session ${id} is to be created but is stored`, { sessionId: id })
-    return newRecord(create, { nextSeq, epoch, updatedAt: time })
+    return newRecord(create, { nextSeq, epoch, updatedAt: time ?? create.header.createdAt, size: sizeOf(segment) })
   }
   if (!stored) throw notStored(id)
   // The epoch is compared first: a writer that was overtaken has a wrong seq as well, and must learn why.
@@ -36,8 +41,12 @@ export function planAppend(stored: SessionRecord | null, batch: AppendBatch): Se
     const message = `Session ${id} goes on at seq ${stored.nextSeq}; the batch starts at ${segment.firstSeq}`
     throw new StorageError('seq-conflict', message, facts)
   }
-  return { ...stored, nextSeq, updatedAt: time }
+  const size = stored.size === undefined ? {} : { size: stored.size + sizeOf(segment) }
+  const updatedAt = time === null || segment.count === 0 ? stored.updatedAt : time
+  return { ...stored, nextSeq, updatedAt, ...size }
 }
+
+const sizeOf = ({ count, text }: Segment): number => (count === 0 ? 0 : text.length)
 
 /**
  * Works out the record a whole log leaves behind, or refuses it; `nextSeq` is not known before its segments are. Changes
@@ -53,13 +62,17 @@ export function planLog(stored: SessionRecord | null, { session, time, replaces 
   if (!Number.isFinite(time)) refuse(id, `time must be finite, not ${time}`)
   if (replaces === undefined) {
     if (stored) throw new StorageError('exists', `Session ${id} is to be created but is stored`, { sessionId: id })
-    return newRecord(session, { nextSeq, epoch: 1, updatedAt: time })
+    return newRecord(session, { nextSeq, epoch: 1, updatedAt: time, size: 0 })
   }
   if (!stored) throw notStored(id)
   checkWriter(stored, replaces.epoch, replaces.logId)
   const { header, logId, inherited } = session
-  const previous = { header: stored.header, logId: stored.logId, inherited: stored.inherited, nextSeq: stored.nextSeq }
-  return { ...stored, header, logId, inherited, nextSeq, previous: stored.previous ?? previous }
+  const previous = stored.previous ?? generationOf(stored)
+  return { ...stored, header, logId, inherited, nextSeq, mergedTo: nextSeq, size: 0, previous }
+}
+
+function generationOf({ header, logId, inherited, nextSeq, size, mergedTo }: SessionRecord): Generation {
+  return { header, logId, inherited, nextSeq, mergedTo, ...(size === undefined ? {} : { size }) }
 }
 
 /** The record with one more segment. @throws {StorageError} `invalid-batch` unless it is the next one. */
@@ -68,7 +81,13 @@ export function withSegment(record: SessionRecord, { firstSeq, count, text }: Se
   if (firstSeq !== record.nextSeq) refuse(id, `a segment starts at ${firstSeq} where ${record.nextSeq} should be`)
   if (!isPosition(count) || count === 0) refuse(id, `count must be an integer from 1, not ${count}`)
   if (typeof text !== 'string') refuse(id, 'the text of a segment is not a string')
-  return { ...record, nextSeq: SessionSeq(firstSeq + count) }
+  const nextSeq = SessionSeq(firstSeq + count)
+  return { ...record, nextSeq, mergedTo: nextSeq, size: (record.size ?? 0) + text.length }
+}
+
+/** @throws {StorageError} `invalid-batch` when what a log comes with does not fit it. */
+export function checkWholeLog({ header, nextSeq }: SessionRecord, { keyframe }: WholeLog): void {
+  if (keyframe !== undefined) checkKeyframe(SessionId(header.id), keyframe, nextSeq)
 }
 
 /**
@@ -89,31 +108,101 @@ export function withoutPrevious(id: SessionId, stored: SessionRecord | null, epo
  * @throws {StorageError} `not-found`, `stale-epoch`.
  */
 export function withPreviousBack(id: SessionId, stored: SessionRecord | null, epoch: number): SessionRecord {
-  const rest = withoutPrevious(id, stored, epoch)
-  return { ...rest, ...stored?.previous }
+  const { size: _size, ...rest } = withoutPrevious(id, stored, epoch)
+  const { previous } = stored ?? {}
+  return previous === undefined ? (stored as SessionRecord) : { ...rest, ...previous }
 }
 
-/** The record with another title, or none for `null`. */
-export function retitle(record: SessionRecord, title: string | null): SessionRecord {
-  const { title: _old, ...rest } = record
-  return title === null ? rest : { ...rest, title }
+/**
+ * The record with what is said of it changed; the same one when it says so already.
+ *
+ * @throws {StorageError} `invalid-batch` for a time that is none.
+ */
+export function changed(stored: SessionRecord, change: RecordChange): SessionRecord {
+  const { title: oldTitle, pinned: wasPinned, deletedAt: wasDeleted, ...rest } = stored
+  const title = change.title === undefined ? oldTitle : (change.title ?? undefined)
+  const pinned = (change.pinned ?? wasPinned ?? false) || undefined
+  const deletedAt = change.deletedAt === undefined ? wasDeleted : (change.deletedAt ?? undefined)
+  if (deletedAt !== undefined && !Number.isFinite(deletedAt)) {
+    refuse(SessionId(rest.header.id), `the time of the deletion must be finite, not ${deletedAt}`)
+  }
+  if (title === oldTitle && pinned === wasPinned && deletedAt === wasDeleted) return stored
+  return {
+    ...rest,
+    epoch: deletedAt !== undefined && wasDeleted === undefined ? rest.epoch + 1 : rest.epoch,
+    ...(title === undefined ? {} : { title }),
+    ...(pinned === undefined ? {} : { pinned }),
+    ...(deletedAt === undefined ? {} : { deletedAt }),
+  }
 }
 
-/** Logs nobody needs once `gone` is deleted, or rewritten to one of `remaining`, which are the sessions there are then. */
-export function unusedLogs(gone: SessionRecord, remaining: readonly SessionRecord[]): ReadonlySet<LogId> {
-  const unused = new Set(logsOf(gone))
-  for (const record of remaining) for (const logId of logsOf(record)) unused.delete(logId)
-  return unused
+/**
+ * The record of a session that may be read and written, with a raised epoch.
+ *
+ * @throws {StorageError} `deleted`.
+ */
+export function claimed(stored: SessionRecord): SessionRecord {
+  return { ...notDeleted(stored), epoch: stored.epoch + 1 }
 }
 
-/** Order of `list`: last changed first; equal times by id, so that every storage answers alike. */
-export function byLastChange(a: SessionRecord, b: SessionRecord): number {
-  return b.updatedAt - a.updatedAt || (a.header.id < b.header.id ? 1 : -1)
+function notDeleted(stored: SessionRecord): SessionRecord {
+  const { id } = stored.header
+  if (stored.deletedAt === undefined) return stored
+  throw new StorageError('deleted', `Session ${id} was deleted; bring it back, or delete it for good`, {
+    sessionId: id,
+  })
+}
+
+/** The record with more of its segments merged. @throws {StorageError} `not-found`, `stale-epoch`. */
+export function toMerge(id: SessionId, stored: SessionRecord | null, epoch: number): SessionRecord {
+  if (!stored) throw notStored(id)
+  checkWriter(stored, epoch, stored.logId)
+  return stored
+}
+
+/** All logs a session needs: they are kept as long as one does. */
+export function logsOf({ logId, inherited, previous }: Omit<SessionRecord, 'epoch' | 'updatedAt'>): readonly LogId[] {
+  const ranges = [...inherited, ...(previous?.inherited ?? [])]
+  return [...new Set([logId, ...(previous === undefined ? [] : [previous.logId]), ...ranges.map(range => range.logId)])]
+}
+
+/** Where a session stands in a list, the highest key first; as IndexedDB compares arrays. */
+export type ListKey = [rank: number, time: number, id: string]
+
+/** Key of a session: what is pinned ranks before what is not, what is deleted stands apart. */
+export function listKey({ pinned, deletedAt, updatedAt, id }: ListPosition): ListKey {
+  return deletedAt === undefined ? [pinned === true ? 1 : 0, updatedAt, id] : [DELETED, deletedAt, id]
+}
+
+/** Rank of what is deleted; all others have higher ones. */
+export const DELETED = -1
+
+/** What a list starts behind, and what its page is made of. */
+export function positionOf({ header, updatedAt, pinned, deletedAt }: SessionRecord): ListPosition {
+  return {
+    id: SessionId(header.id),
+    updatedAt,
+    ...(pinned === undefined ? {} : { pinned }),
+    ...(deletedAt === undefined ? {} : { deletedAt }),
+  }
+}
+
+/** Below zero when `a` is the lower key. */
+export function compareKeys(a: ListKey, b: ListKey): number {
+  return a[0] - b[0] || a[1] - b[1] || (a[2] < b[2] ? -1 : Number(a[2] > b[2]))
 }
 
 /** First seq that is not inherited. */
 export function endOfInherited(inherited: readonly InheritedRange[]): SessionSeq {
   return inherited.at(-1)?.to ?? SessionSeq(0)
+}
+
+/** The ranges that are the first `count` events of a stored session. */
+export function inheritedRanges({ inherited, logId, nextSeq }: SessionRecord, count: number): InheritedRange[] {
+  const own: InheritedRange = { logId, from: endOfInherited(inherited), to: nextSeq }
+  return [...inherited, own]
+    .filter(({ from, to }) => from < to && from < count)
+    .map(range => ({ ...range, to: SessionSeq(Math.min(range.to, count)) }))
 }
 
 /** `not-found` for a session. */
@@ -134,11 +223,6 @@ export function inheritedNotStored(id: SessionId, range: InheritedRange): Storag
   return new StorageError('not-found', message, { sessionId: id, seq: range.to - 1 })
 }
 
-function logsOf({ logId, inherited, previous }: SessionRecord): readonly LogId[] {
-  const ranges = [...inherited, ...(previous?.inherited ?? [])]
-  return [logId, ...(previous === undefined ? [] : [previous.logId]), ...ranges.map(range => range.logId)]
-}
-
 /** @throws {StorageError} `stale-epoch` unless the writer is the one who claimed the session last. */
 function checkWriter(stored: SessionRecord, epoch: number, logId: LogId): void {
   const { id } = stored.header
@@ -155,13 +239,16 @@ function checkWriter(stored: SessionRecord, epoch: number, logId: LogId): void {
   }
 }
 
-function newRecord(create: NewSession, facts: Pick<SessionRecord, 'nextSeq' | 'epoch' | 'updatedAt'>): SessionRecord {
+type NewFacts = Pick<SessionRecord, 'nextSeq' | 'epoch' | 'updatedAt' | 'size'>
+
+function newRecord(create: NewSession, facts: NewFacts): SessionRecord {
   const { header, logId, inherited, title } = create
-  return { header, logId, inherited, ...facts, ...(title === undefined ? {} : { title }) }
+  const mergedTo = endOfInherited(inherited)
+  return { header, logId, inherited, ...facts, mergedTo, ...(title === undefined ? {} : { title }) }
 }
 
 function checkBatch(batch: AppendBatch): void {
-  const { id, logId, epoch, segment, time, create } = batch
+  const { id, logId, epoch, segment, time, create, keyframe, journal } = batch
   const { firstSeq, count } = segment
   if (id === '') refuse(id, 'the id is empty')
   if (!isPosition(epoch) || epoch === 0) refuse(id, `epoch must be 1 or more, not ${epoch}`)
@@ -169,9 +256,21 @@ function checkBatch(batch: AppendBatch): void {
   if (!isPosition(count)) refuse(id, `count must be an integer from 0, not ${count}`)
   if (!Number.isSafeInteger(firstSeq + count)) refuse(id, `seq ${firstSeq} plus ${count} events is too large`)
   if (typeof segment.text !== 'string') refuse(id, 'the text of the segment is not a string')
-  if (!Number.isFinite(time)) refuse(id, `time must be finite, not ${time}`)
+  if (time !== null && !Number.isFinite(time)) refuse(id, `time must be finite, not ${time}`)
+  if (keyframe !== undefined) checkKeyframe(id, keyframe, firstSeq + count)
+  if (journal !== undefined && journal !== 'settled') checkJournal(id, journal)
   if (create && create.logId !== logId) refuse(id, `the batch names log ${logId}, its session log ${create.logId}`)
   if (create) checkCreate(id, epoch, firstSeq, create)
+}
+
+function checkKeyframe(id: SessionId, { seq, text }: NewKeyframe, stored: number): void {
+  if (!isPosition(seq) || seq > stored) refuse(id, `a keyframe of ${seq} events comes when ${stored} are stored`)
+  if (typeof text !== 'string') refuse(id, 'the text of the keyframe is not a string')
+}
+
+function checkJournal(id: SessionId, { part, text }: JournalPart): void {
+  if (!isPosition(part)) refuse(id, `part of a journal must be an integer from 0, not ${part}`)
+  if (typeof text !== 'string') refuse(id, 'the text of the journal is not a string')
 }
 
 function checkCreate(id: SessionId, epoch: number, firstSeq: SessionSeq, create: NewSession): void {

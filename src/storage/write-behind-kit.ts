@@ -1,6 +1,7 @@
 /** A storage that fails when told to, and a writer on it. For the tests of `write-behind.ts`. */
 import { SessionId, SessionSeq } from '../core/ids.ts'
 import { newSession, readAll } from './conformance-kit.ts'
+import { withFaults } from './faults.ts'
 import { memoryStorage } from './memory.ts'
 import { type AppendBatch, type SessionStorage, StorageError, type StorageErrorCode } from './storage.ts'
 import { WriteBehind, type WriteBehindOptions, type WriteBehindStatus } from './write-behind.ts'
@@ -21,21 +22,9 @@ export class FaultyStorage {
   onStored: (batch: AppendBatch) => void = () => {}
 
   /** The storage itself, as the write-behind sees it. */
-  readonly storage: SessionStorage = {
-    kind: 'faulty',
-    name: 'faulty',
-    list: () => this.inner.list(),
-    get: id => this.inner.get(id),
-    claim: id => this.inner.claim(id),
-    append: batch => this.#append(batch),
-    storeLog: log => this.inner.storeLog(log),
-    forgetPrevious: (id, epoch) => this.inner.forgetPrevious(id, epoch),
-    restorePrevious: (id, epoch) => this.inner.restorePrevious(id, epoch),
-    read: (id, from, to) => this.inner.read(id, from, to),
-    rename: (id, title) => this.inner.rename(id, title),
-    delete: id => this.inner.delete(id),
-    close: () => this.inner.close(),
-  }
+  readonly storage: SessionStorage = withFaults(this.inner, ({ method, args }, proceed) =>
+    method === 'append' ? this.#append(args[0] as AppendBatch, proceed) : proceed(),
+  )
 
   /** From now on appends wait for `release`. */
   hold(): void {
@@ -53,7 +42,7 @@ export class FaultyStorage {
     return this.batches.map(batch => `${batch.durability} ${batch.segment.firstSeq}+${batch.segment.count}`)
   }
 
-  async #append(batch: AppendBatch): Promise<void> {
+  async #append(batch: AppendBatch, proceed: () => Promise<unknown>): Promise<void> {
     this.batches.push(batch)
     this.mostInFlight = Math.max(this.mostInFlight, ++this.inFlight)
     try {
@@ -62,7 +51,7 @@ export class FaultyStorage {
       else await Promise.resolve()
       const outcome = this.outcomes.shift() ?? 'stored'
       if (outcome !== 'stored' && outcome !== 'lost-answer') throw new StorageError(outcome, 'as told')
-      await this.inner.append(batch)
+      await proceed()
       this.onStored(batch)
       if (outcome === 'lost-answer') throw new StorageError('unavailable', 'the answer was lost')
     } finally {

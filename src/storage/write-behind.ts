@@ -1,13 +1,18 @@
 /**
  * Follows one live session with storage: what is appended in memory is written in batches, one transaction at a time,
- * and `flush` says when everything is stored for good.
+ * and `flush` says when everything is stored for good. Keyframes and the journal of a running call go the same way, so
+ * that none of them can overtake the events it belongs to.
  */
-import { type LogId, SessionSeq, type SessionId } from '../core/ids.ts'
+import { type BlobId, type LogId, SessionSeq, type SessionId } from '../core/ids.ts'
+import { LARGE_PAGE } from './pages.ts'
 import { toStorageError } from './platform-error.ts'
 import {
   type AppendBatch,
   type Durability,
+  type JournalPart,
+  type NewKeyframe,
   type NewSession,
+  type Segment,
   type SessionRecord,
   type SessionStorage,
   StorageError,
@@ -15,7 +20,15 @@ import {
 } from './storage.ts'
 
 /** An event that is not known to be stored. */
-export type UnsavedEvent = { readonly seq: SessionSeq; readonly text: string }
+export type UnsavedEvent = { readonly seq: SessionSeq; readonly text: string } & EventExtras
+
+/** What an event says to the storage besides its text. */
+export type EventExtras = {
+  /** It settles the call whose journal is kept: that goes with it. */
+  readonly settles?: boolean
+  /** Blobs it refers to. */
+  readonly blobs?: readonly BlobId[]
+}
 
 export type WriteBehindStatus = {
   /** How many events are not known to be stored. */
@@ -44,15 +57,30 @@ export type WriteBehindOptions = {
   readonly now: () => number
   /** Runs when a write starts, succeeds or fails. What it throws is an uncaught error of its own. */
   readonly onStatus?: (status: WriteBehindStatus) => void
+  /** Told of each keyframe that is stored, and with it all events before. What it throws is an uncaught error of its own. */
+  readonly onKeyframe?: (seq: SessionSeq) => void
   /** Most text of one batch, in UTF-16 units; a longer event is a batch of its own. */
-  readonly maxBatchBytes?: number
+  readonly maxBatchLength?: number
+  /** Batches that end here or before are no change anybody made: they leave `updatedAt` alone. */
+  readonly quietTo?: SessionSeq
+  /** Storage holds a journal. */
+  readonly hasJournal?: boolean
 }
+
+/** A batch, and the journal it was made of as it was then. */
+type Write = { readonly batch: AppendBatch; readonly pieces: string[]; readonly count: number }
 
 type Flush = {
   readonly promise: Promise<void>
   readonly resolve: () => void
   readonly reject: (error: StorageError) => void
 }
+
+/**
+ * Text from which a batch is always strict, UTF-16 units. Browsers keep large values in files of their own, which a later
+ * strict transaction does not harden after the fact.
+ */
+const LARGE_VALUE = 30_000
 
 /** Refusals that trying again cannot change. */
 const PERMANENT: ReadonlySet<StorageErrorCode> = new Set(['stale-epoch', 'seq-conflict', 'exists'])
@@ -71,19 +99,30 @@ export class WriteBehind {
   #create: NewSession | undefined
   /** A stored batch was relaxed and no strict one came after it. */
   #relaxed = false
-  /** A write failed after it may have been stored: its answer can have been lost on the way. */
-  #doubtful = false
+  /** A write since the last stored one failed and may have been stored all the same: answers get lost on the way. */
+  #isInDoubt = false
   #writing = false
   #paused = false
   #lost: StorageError | null = null
   #lastError: StorageError | null = null
   #flush: Flush | null = null
+  /** To be stored once all events before it are. */
+  #keyframe: NewKeyframe | null = null
+  /** The write under way. */
+  #inFlight: Write | null = null
+  /** Pieces of the journal not known to be stored, and which part of it they will be. */
+  #journal: string[] = []
+  #journalPart = 0
+  /** Storage may hold a journal. */
+  #hasJournal: boolean
 
   constructor(options: WriteBehindOptions) {
     this.#options = options
-    this.#maxBatchLength = options.maxBatchBytes ?? 1_000_000
+    this.#maxBatchLength = options.maxBatchLength ?? LARGE_PAGE
     this.#storedSeq = options.nextSeq
     this.#create = options.create
+    // How many parts it has does not matter: the next one written is the first of another call.
+    this.#hasJournal = options.hasJournal === true
   }
 
   get status(): WriteBehindStatus {
@@ -111,7 +150,7 @@ export class WriteBehind {
    *
    * @throws {StorageError} `invalid-batch` when `seq` is not the next one.
    */
-  enqueue(seq: SessionSeq, text: string): void {
+  enqueue(seq: SessionSeq, text: string, extras: EventExtras = {}): void {
     const expected = this.#storedSeq + this.#queue.length
     if (seq !== expected) {
       const facts = { sessionId: this.#options.id, seq, expected, actual: seq }
@@ -121,8 +160,27 @@ export class WriteBehind {
         facts,
       )
     }
-    this.#queue.push({ seq, text })
+    this.#queue.push({ seq, text, ...extras })
+    // What the journal did not get yet is in the event.
+    if (extras.settles === true) this.#journal = []
     this.#paused = false
+    this.#start()
+  }
+
+  /** Takes a keyframe, to be stored with the events before it; in place of one that still waits. */
+  keyframe(keyframe: NewKeyframe): void {
+    const waiting = this.#keyframe
+    // One that will never be stored leaves the one it was to replace to its successor.
+    const isSkipped = waiting !== null && waiting !== this.#inFlight?.batch.keyframe && keyframe.instead === waiting.seq
+    const { instead: _instead, ...rest } = keyframe
+    const instead = isSkipped ? waiting.instead : keyframe.instead
+    this.#keyframe = instead === undefined ? rest : { ...rest, instead }
+    this.#start()
+  }
+
+  /** Takes the next piece of the journal of a running call. A call that is settled has none any more. */
+  journal(text: string): void {
+    this.#journal.push(text)
     this.#start()
   }
 
@@ -143,7 +201,7 @@ export class WriteBehind {
   }
 
   #start(): void {
-    if (this.#writing || this.#lost) return
+    if (this.#writing || !this.#hasWork()) return
     this.#writing = true
     void this.#drain()
   }
@@ -175,33 +233,50 @@ export class WriteBehind {
 
   #hasWork(): boolean {
     if (this.#lost || this.#paused) return false
-    return this.#flush ? this.#isUnflushed() : this.#queue.length > 0
+    if (this.#flush !== null && this.#isUnflushed()) return true
+    // Neither of them makes a session that has no events.
+    return this.#queue.length > 0 || (this.#create === undefined && (this.#isKeyframeDue() || this.#journal.length > 0))
+  }
+
+  /** All events before the keyframe that waits are stored. */
+  #isKeyframeDue(): boolean {
+    return this.#keyframe !== null && this.#keyframe.seq <= this.#storedSeq
   }
 
   #isUnflushed(): boolean {
-    return this.#queue.length > 0 || this.#relaxed || this.#create !== undefined
+    return this.#queue.length > 0 || this.#relaxed || this.#create !== undefined || this.#journal.length > 0
   }
 
   /** Stores the next batch; answers the failure instead of throwing it. */
   async #write(durability: Durability): Promise<StorageError | null> {
     const events = this.#nextEvents()
+    let write: Write | null = null
     try {
-      await this.#options.storage.append(this.#batch(events, durability))
-      this.#stored(events.length, durability)
-      return null
+      write = { batch: this.#batch(events, durability), pieces: this.#journal, count: this.#journal.length }
+      this.#inFlight = write
+      await this.#options.storage.append(write.batch)
     } catch (thrown) {
       const error = toStorageError(thrown, `append to session ${this.#options.id}`, { sessionId: this.#options.id })
       if (!this.#isPermanent(error)) {
-        this.#doubtful = true
+        this.#isInDoubt ||= write !== null
+        // What may be stored has to be taken away again.
+        if (typeof write?.batch.journal === 'object') this.#hasJournal = true
         return error
       }
-      return this.#doubtful && error.code !== 'stale-epoch' ? this.#resolveDoubt(error) : error
+      return this.#isInDoubt && error.code !== 'stale-epoch' ? this.#resolveDoubt(error) : error
+    } finally {
+      this.#inFlight = null
     }
+    this.#stored(events.length, write.batch.durability)
+    this.#storedExtras(write)
+    return null
   }
 
   /**
    * A refusal after a doubtful failure: when what is stored beyond our count is our own batch, word for word, its answer
-   * was lost and the events are stored. Otherwise the refusal stands.
+   * was lost and the events are stored. Otherwise the refusal stands. What came with them is written once more, since it
+   * grew from one try to the next and nobody knows which one was stored: the same part of the journal, with all of its
+   * pieces, and the keyframe.
    */
   async #resolveDoubt(refusal: StorageError): Promise<StorageError | null> {
     const { storage, id } = this.#options
@@ -209,10 +284,11 @@ export class WriteBehind {
       const record = await storage.get(id)
       const count = record && this.#isOurs(record) ? record.nextSeq - this.#storedSeq : -1
       if (!record || count < 0 || count > this.#queue.length) return refusal
+      const events = this.#queue.slice(0, count)
       const segments = count === 0 ? [] : await storage.read(id, this.#storedSeq, record.nextSeq)
-      if (count > 0 && (segments.length !== 1 || segments[0]?.text !== textOf(this.#queue.slice(0, count))))
-        return refusal
+      if (!isEndOf(segments, events)) return refusal
       this.#stored(count, 'relaxed')
+      if (events.some(event => event.settles)) this.#journalPart = 0
       return null
     } catch (thrown) {
       // Not settled yet: the events stay, and the next try is refused and looks again.
@@ -235,12 +311,27 @@ export class WriteBehind {
     this.#storedSeq = SessionSeq(this.#storedSeq + count)
     this.#create = undefined
     this.#relaxed = durability === 'relaxed'
-    this.#doubtful = false
+    this.#isInDoubt = false
+  }
+
+  #storedExtras({ batch: { keyframe, journal }, pieces, count }: Write): void {
+    if (journal === 'settled') {
+      this.#journalPart = 0
+      this.#hasJournal = false
+    } else if (journal !== undefined) {
+      this.#journalPart = journal.part + 1
+      this.#hasJournal = true
+      // Unless the call was settled meanwhile: then it is another journal by now.
+      if (this.#journal === pieces) pieces.splice(0, count)
+    }
+    if (keyframe === undefined) return
+    if (this.#keyframe === keyframe) this.#keyframe = null
+    this.#tell(() => this.#options.onKeyframe?.(keyframe.seq))
   }
 
   /** The first events of the queue, as many as fit in a batch, but at least one if there is one. */
   #nextEvents(): readonly UnsavedEvent[] {
-    let length = 0
+    let length = 1
     let count = 0
     for (const { text } of this.#queue) {
       length += text.length + 1
@@ -250,17 +341,45 @@ export class WriteBehind {
     return this.#queue.slice(0, count)
   }
 
-  #batch(events: readonly UnsavedEvent[], durability: Durability): AppendBatch {
-    const { id, logId, epoch, now } = this.#options
+  #batch(events: readonly UnsavedEvent[], wanted: Durability): AppendBatch {
+    const { id, logId, epoch, now, quietTo = 0 } = this.#options
     const segment = { firstSeq: this.#storedSeq, count: events.length, text: textOf(events) }
-    return { id, logId, epoch, segment, durability, time: now(), ...(this.#create ? { create: this.#create } : {}) }
+    const end = this.#storedSeq + events.length
+    const create = this.#create
+    const keyframe = this.#keyframe !== null && this.#keyframe.seq <= end ? this.#keyframe : null
+    const journal = this.#nextJournal(events)
+    const blobs = [...new Set(events.flatMap(event => event.blobs ?? []))]
+    const journalText = typeof journal === 'object' ? journal?.text : undefined
+    const isLarge = [segment.text, keyframe?.text, journalText].some(text => (text?.length ?? 0) > LARGE_VALUE)
+    return {
+      ...{ id, logId, epoch, segment },
+      durability: isLarge ? 'strict' : wanted,
+      time: create === undefined && end <= quietTo ? null : now(),
+      ...(create && { create }),
+      ...(keyframe && { keyframe }),
+      ...(journal && { journal }),
+      ...(blobs.length > 0 && { blobs }),
+    }
+  }
+
+  /** What becomes of the journal with a batch of these events, the first of the queue. */
+  #nextJournal(events: readonly UnsavedEvent[]): JournalPart | 'settled' | null {
+    const settles = events.some(event => event.settles)
+    // The journal of the next call waits until the one before has been settled in storage as well.
+    const isWaiting = this.#queue.some((event, index) => event.settles && index >= events.length)
+    if (this.#journal.length > 0 && !isWaiting) {
+      return { part: settles ? 0 : this.#journalPart, text: `[${this.#journal.join(',')}]` }
+    }
+    return settles && this.#hasJournal ? 'settled' : null
   }
 
   #report(): void {
-    const { onStatus } = this.#options
-    if (!onStatus) return
+    this.#tell(() => this.#options.onStatus?.(this.status))
+  }
+
+  #tell(listener: () => void): void {
     try {
-      onStatus(this.status)
+      listener()
     } catch (error) {
       // A listener's fault must not stop the writing, nor be swallowed.
       queueMicrotask(() => {
@@ -272,6 +391,12 @@ export class WriteBehind {
 
 function textOf(events: readonly UnsavedEvent[]): string {
   return `[${events.map(event => event.text).join(',')}]`
+}
+
+/** Whether the segments end with those events, word for word; they may have become a page with others before them. */
+function isEndOf(segments: readonly Segment[], events: readonly UnsavedEvent[]): boolean {
+  const stored = segments.map(({ text }) => `,${text.slice(1, -1)}`).join('')
+  return stored.endsWith(events.map(({ text }) => `,${text}`).join(''))
 }
 
 function newFlush(): Flush {

@@ -9,6 +9,7 @@ import type { JsonValue } from '../core/json.ts'
 import { type Lease, memoryLease } from '../sessions/lease.ts'
 import type { LiveSession } from '../sessions/live-session.ts'
 import { Sessions } from '../sessions/sessions.ts'
+import { withFaults } from '../storage/faults.ts'
 import { memoryStorage } from '../storage/memory.ts'
 import type { AppendBatch, SessionStorage } from '../storage/storage.ts'
 
@@ -33,25 +34,11 @@ export type ObservedStorage = SessionStorage & {
 }
 
 export function observedStorage(inner: SessionStorage = memoryStorage()): ObservedStorage {
-  const observed: ObservedStorage = {
-    kind: inner.kind,
-    name: inner.name,
-    beforeAppend: () => undefined,
-    list: () => inner.list(),
-    get: id => inner.get(id),
-    claim: id => inner.claim(id),
-    append: async batch => {
-      await observed.beforeAppend(batch)
-      await inner.append(batch)
-    },
-    storeLog: log => inner.storeLog(log),
-    forgetPrevious: (id, epoch) => inner.forgetPrevious(id, epoch),
-    restorePrevious: (id, epoch) => inner.restorePrevious(id, epoch),
-    read: (id, from, to) => inner.read(id, from, to),
-    rename: (id, title) => inner.rename(id, title),
-    delete: id => inner.delete(id),
-    close: () => inner.close(),
-  }
+  const storage = withFaults(inner, async ({ method, args }, proceed) => {
+    if (method === 'append') await observed.beforeAppend(args[0] as AppendBatch)
+    return proceed()
+  })
+  const observed: ObservedStorage = Object.assign(storage, { beforeAppend: () => undefined })
   return observed
 }
 

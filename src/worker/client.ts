@@ -5,12 +5,13 @@ import type { PalimpsestError } from '../core/errors.ts'
 import { jsonText, type JsonValue, snapshotJson } from '../core/json.ts'
 import type { ReadProgress } from '../files/read-log.ts'
 import type { ImportResult } from '../sessions/import-log.ts'
-import type { SessionSummary } from '../sessions/sessions.ts'
+import type { PageOptions, SessionPage, SessionSummary } from '../sessions/session-list.ts'
 import { Listeners } from '../views/listeners.ts'
 import { ClientSession } from './client-session.ts'
 import { reply, WorkerError } from './errors.ts'
 import { Link, type WorkerLike } from './link.ts'
-import type { Attachment, ExportHow, FeedItem, ImportHow, PageToolCall, PageToolRunner } from './protocol.ts'
+import { persist, type StorageState, storageState } from './page-storage.ts'
+import type { Attachment, DeleteHow, ExportHow, FeedItem, ImportHow, PageToolCall, PageToolRunner } from './protocol.ts'
 
 /** A tool whose body needs the page. Arguments are checked against `inputSchema` before it runs. */
 export type PageTool = {
@@ -72,6 +73,19 @@ export class Palimpsest {
   /** Replaces the configuration; the next turn uses it. */
   async configure(config: unknown): Promise<void> {
     await this.#link.call(commands => commands.configure(config))
+  }
+
+  /** How much this origin stores and may store, and whether the browser promised to keep it. */
+  storage(): Promise<StorageState> {
+    return storageState()
+  }
+
+  /**
+   * Asks the browser to keep what is stored when space runs low; answers whether it will. Some browsers ask the user: call
+   * it when there is something worth keeping.
+   */
+  persist(): Promise<boolean> {
+    return persist()
   }
 
   /**
@@ -170,9 +184,14 @@ export class ClientSessions {
     return opening
   }
 
-  /** Stored and open sessions, last changed first. */
+  /** Stored and open sessions: pinned ones first, then last changed first. */
   list(): Promise<readonly SessionSummary[]> {
     return this.#link.call(commands => commands.listSessions())
+  }
+
+  /** The same a page at a time; or sessions that were deleted and can be brought back. */
+  page(options: PageOptions = {}): Promise<SessionPage> {
+    return this.#link.call(commands => commands.pageSessions(options))
   }
 
   /**
@@ -237,13 +256,38 @@ export class ClientSessions {
     this.#listeners.tell()
   }
 
-  /** Forgets a session and closes it where it is open in this worker. */
-  async delete(id: string): Promise<void> {
+  /** Lists a session before all that are not pinned, or no more. */
+  async pin(id: string, pinned: boolean): Promise<void> {
+    await this.#link.call(commands => commands.pinSession(id, pinned))
+    this.#listeners.tell()
+  }
+
+  /** Brings a session back that was deleted as `undoable`. @throws {StorageError} `not-found` when it is too late. */
+  async undelete(id: string): Promise<void> {
+    await this.#link.call(commands => commands.undeleteSession(id))
+    this.#listeners.tell()
+  }
+
+  /** Stores bytes for attachments to refer to; answers the `attachmentId`. Kept as long as a session refers to them. */
+  putBlob(blob: Blob): Promise<string> {
+    return this.#link.call(commands => commands.putBlob(blob))
+  }
+
+  /** The bytes of an attachment; null when they are not here. */
+  getBlob(attachmentId: string): Promise<Blob | null> {
+    return this.#link.call(commands => commands.getBlob(attachmentId))
+  }
+
+  /**
+   * Deletes a session and closes it where it is open in this worker; an `undoable` one can be brought back with
+   * `undelete`, for some days.
+   */
+  async delete(id: string, how: DeleteHow = {}): Promise<void> {
     const wasOpen = this.#open.has(id)
     await this.#leaveWith(
       id,
       'deleted',
-      this.#link.call(commands => commands.deleteSession(id)),
+      this.#link.call(commands => commands.deleteSession(id, how)),
     )
     if (!wasOpen) this.#listeners.tell()
   }

@@ -3,7 +3,7 @@ import { expose } from 'comlink'
 import type { AgentSetup } from '../agent/agent.ts'
 import type { Tool } from '../agent/tool.ts'
 import type { ToolDescription } from '../core/events.ts'
-import { SessionId } from '../core/ids.ts'
+import { BlobId, SessionId } from '../core/ids.ts'
 import { imageOffloading } from '../core/interpreters/image-offload.ts'
 import type { Invariant } from '../core/invariant.ts'
 import { sessionInvariant } from '../core/invariants/session-invariant.ts'
@@ -22,6 +22,7 @@ import { pageTool } from './page-tools.ts'
 import type {
   Attachment,
   ConnectMessage,
+  DeleteHow,
   ExportHow,
   FeedMessage,
   HostCommands,
@@ -54,6 +55,8 @@ export type ServeOptions<Config = unknown> = SessionExtensions & {
   readonly storage?: SessionStorage
   /** Default: Web Locks where there are any. */
   readonly lease?: Lease
+  /** How long a session that was deleted can be brought back, ms; default 7 days. */
+  readonly keepDeletedMs?: number
   /** Clock, epoch ms. */
   readonly now?: () => number
   /** A fresh unique id on each call. */
@@ -126,6 +129,7 @@ class Host {
       lease,
       now,
       newId,
+      ...(options.keepDeletedMs === undefined ? {} : { keepDeletedMs: options.keepDeletedMs }),
       onStorageStatus: id => this.#open.get(id)?.statusChanged(),
       onListenerError: this.#onError,
       folds: [usageFold],
@@ -134,6 +138,8 @@ class Host {
       liveInvariants: options.liveInvariants ?? [sessionInvariant],
     })
     this.#alive = holdAliveLock(newId)
+    // A failure says nothing new to anybody: the next worker tidies up as well.
+    setTimeout(() => this.#sessions.tidy().catch(() => undefined), TIDY_MS)
   }
 
   connect({ commands, feed, config }: ConnectMessage): void {
@@ -148,6 +154,7 @@ class Host {
     this.#pages.add(page)
     feed.onmessage = ({ data }: MessageEvent<PageMessage>) => {
       if (data.type === 'ping') post({ type: 'pong' })
+      else if (data.type === 'flush') this.#flushFor(page)
       else this.#waitForDeath(page, data.alive)
     }
     expose(this.#commands(page), commands)
@@ -163,14 +170,24 @@ class Host {
       })
   }
 
+  /** What cannot be stored is in the status, and stays. */
+  #flushFor(page: Page): void {
+    for (const { live, watchers } of this.#open.values()) if (watchers.has(page)) live.flush().catch(() => undefined)
+  }
+
   #commands(page: Page): HostCommands {
     return {
       configure: config => reply(() => this.#configure(config)),
       listSessions: () => reply(() => this.#sessions.list()),
       openSession: id => reply(() => this.#openSession(id, page)),
       closeSession: id => reply(() => this.#leave(id, page)),
+      pageSessions: options => reply(() => this.#sessions.page(options)),
+      pinSession: (id, pinned) => reply(() => done(this.#sessions.pin(SessionId(id), pinned))),
+      undeleteSession: id => reply(() => done(this.#sessions.undelete(SessionId(id)))),
+      putBlob: blob => reply(() => this.#sessions.putBlob(blob)),
+      getBlob: id => reply(() => this.#getBlob(id)),
       renameSession: (id, title) => reply(() => done(this.#sessions.rename(SessionId(id), title))),
-      deleteSession: id => reply(() => this.#delete(id)),
+      deleteSession: (id, how) => reply(() => this.#delete(id, how)),
       importSession: (source, how, port) => reply(() => this.#import(source, how, port)),
       exportSession: (id, how) => reply(() => this.#export(id, how)),
       append: (id, type, data, intent) => reply(() => this.#append(id, type, data, intent)),
@@ -311,11 +328,16 @@ class Host {
     open.dispose()
   }
 
-  #delete(id: string): Promise<null> {
+  async #getBlob(id: string): Promise<Blob | null> {
+    const bytes = await this.#sessions.getBlob(BlobId(id))
+    return bytes === null ? null : new Blob([new Uint8Array(bytes)])
+  }
+
+  #delete(id: string, how: DeleteHow): Promise<null> {
     return this.#queue.run(id, async () => {
       const open = this.#open.get(id)
       await open?.agent.dispose()
-      await this.#sessions.delete(SessionId(id))
+      await this.#sessions.delete(SessionId(id), how)
       if (open === undefined) return null
       this.#forget(id, open, new WorkerError('closed', `Session ${id} was deleted`, { sessionId: id }))
       return null
@@ -332,6 +354,9 @@ class Host {
     return null
   }
 }
+
+/** When a worker that has started tidies up, ms: not before it has other things behind it. */
+const TIDY_MS = 20_000
 
 /** A connected page: watches sessions, and may have tools. */
 type Page = Watcher & { tools: readonly Tool[]; readonly gone: AbortController }

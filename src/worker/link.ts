@@ -46,6 +46,7 @@ export class Link {
   #misses = 0
   /** Calls under way that may keep the worker busy for long. */
   #long = 0
+  /** Aborts when the connection ends. */
   readonly #aliveWait = new AbortController()
 
   constructor(worker: WorkerLike, options: LinkOptions) {
@@ -84,6 +85,7 @@ export class Link {
     }
     if ('start' in port) port.start()
     this.#sayAlive()
+    this.#flushBeforeHiding()
   }
 
   /** Runs one command. Calls made before the worker is ready wait for it. */
@@ -198,6 +200,19 @@ export class Link {
       })
       // Our own abort, or a platform that refuses locks here: then only `close()` says that the page is gone.
       .catch(() => undefined)
+  }
+
+  /** A hidden page may be frozen or discarded without another word: its worker is told to store what it has. */
+  #flushBeforeHiding(): void {
+    if (typeof document === 'undefined') return
+    const { signal } = this.#aliveWait
+    const flush = () => {
+      const message: PageMessage = { type: 'flush' }
+      this.#feed.postMessage(message)
+    }
+    addEventListener('pagehide', flush, { signal })
+    document.addEventListener('freeze', flush, { signal })
+    document.addEventListener('visibilitychange', () => document.visibilityState === 'hidden' && flush(), { signal })
   }
 
   readonly #onWorkerError = (event: Event): void => {

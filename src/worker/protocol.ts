@@ -7,7 +7,7 @@ import type { ToolDescription } from '../core/events.ts'
 import type { SurfaceChange } from '../core/fold.ts'
 import type { ExportOptions } from '../sessions/export-log.ts'
 import type { ImportOptions, ImportResult } from '../sessions/import-log.ts'
-import type { SessionSummary } from '../sessions/sessions.ts'
+import type { PageOptions, SessionPage, SessionSummary } from '../sessions/session-list.ts'
 import type { SessionStatus } from '../views/source.ts'
 
 /** First message of a page to a worker. */
@@ -62,8 +62,13 @@ export type HostCommands = {
   listSessions(): Promise<Reply<readonly SessionSummary[]>>
   openSession(id: string): Promise<Reply<Attachment>>
   closeSession(id: string): Promise<Reply<null>>
+  pageSessions(options: PageOptions): Promise<Reply<SessionPage>>
   renameSession(id: string, title: string | null): Promise<Reply<null>>
-  deleteSession(id: string): Promise<Reply<null>>
+  pinSession(id: string, pinned: boolean): Promise<Reply<null>>
+  deleteSession(id: string, how: DeleteHow): Promise<Reply<null>>
+  undeleteSession(id: string): Promise<Reply<null>>
+  putBlob(blob: Blob): Promise<Reply<string>>
+  getBlob(id: string): Promise<Reply<Blob | null>>
   /** Over `port` the worker tells its progress; any message of the page cancels it. */
   importSession(
     source: Blob | ReadableStream<Uint8Array>,
@@ -94,8 +99,11 @@ export type HostCommands = {
 /** How a page wants a file read. */
 export type ImportHow = Pick<ImportOptions, 'mode'> & { readonly id?: string }
 
+/** Whether a session that is deleted can be brought back. */
+export type DeleteHow = { readonly undoable?: boolean }
+
 /** How a page wants a session written; a function cannot come along, so `redact` asks for the worker's own. */
-export type ExportHow = Pick<ExportOptions, 'as' | 'compress' | 'title'> & { readonly redact?: boolean }
+export type ExportHow = Pick<ExportOptions, 'as' | 'compress' | 'title' | 'blobs'> & { readonly redact?: boolean }
 
 /**
  * Runs a tool on the page; input and output are JSON texts. Over `port` the page hears of an abort, by any message, and
@@ -133,5 +141,7 @@ export type FeedMessage =
 
 export type PageMessage =
   | { readonly type: 'ping' }
+  /** The page may be gone in a moment: what is not stored yet is to be. */
+  | { readonly type: 'flush' }
   /** The page holds the lock `alive` as long as it lives. */
   | { readonly type: 'page'; readonly alive: string }

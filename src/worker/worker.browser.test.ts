@@ -4,8 +4,9 @@ import { MessageId, SessionSeq } from '../core/ids.ts'
 import type { SessionUpdate } from '../views/source.ts'
 import type { ClientSession } from './client-session.ts'
 import { connect, type ConnectOptions, type Palimpsest } from './client.ts'
+import { withFaults } from '../storage/faults.ts'
 import { memoryStorage } from '../storage/memory.ts'
-import { type SessionStorage, StorageError } from '../storage/storage.ts'
+import { StorageError } from '../storage/storage.ts'
 import { WorkerError } from './errors.ts'
 import { serve } from './host.ts'
 
@@ -388,21 +389,9 @@ describe('a session that cannot be stored', () => {
   const served = () => {
     const inner = memoryStorage()
     let failure: StorageError | null = null
-    const storage: SessionStorage = {
-      kind: 'memory',
-      name: inner.name,
-      list: () => inner.list(),
-      get: id => inner.get(id),
-      claim: id => inner.claim(id),
-      append: batch => (failure === null ? inner.append(batch) : Promise.reject(failure)),
-      storeLog: log => inner.storeLog(log),
-      forgetPrevious: (id, epoch) => inner.forgetPrevious(id, epoch),
-      restorePrevious: (id, epoch) => inner.restorePrevious(id, epoch),
-      read: (id, from, to) => inner.read(id, from, to),
-      rename: (id, title) => inner.rename(id, title),
-      delete: id => inner.delete(id),
-      close: () => inner.close(),
-    }
+    const storage = withFaults(inner, ({ method }, proceed) =>
+      method === 'append' && failure !== null ? Promise.reject(failure) : proceed(),
+    )
     const { port1, port2 } = new MessageChannel()
     serve({ agent: () => ({ model: { config: { provider: 'p', model: 'm' }, stream: never } }), storage }, port1)
     const palimpsest = connect(port2)

@@ -1,0 +1,78 @@
+/** Lists of sessions: what is stored of them, and what the live ones know better (SPEC W18). */
+import { SessionId } from '../core/ids.ts'
+import type { Session } from '../core/session.ts'
+import type { ListPosition, SessionRecord } from '../storage/storage.ts'
+import { positionOf } from '../storage/stored-session.ts'
+
+/** What a list shows of a session. */
+export type SessionSummary = {
+  readonly id: SessionId
+  readonly title: string | null
+  /** Epoch ms. */
+  readonly createdAt: number
+  readonly updatedAt: number
+  readonly eventCount: number
+  /** Length of its own events as JSON, UTF-16 units; null when an older build stored some. What it inherits is its parent's. */
+  readonly size: number | null
+  readonly isPinned: boolean
+  /** Epoch ms; null unless it was deleted and can be brought back. */
+  readonly deletedAt: number | null
+}
+
+export type PageOptions = {
+  /** Most sessions of the page; default 50. */
+  readonly limit?: number
+  /** What the page before said. */
+  readonly after?: ListPosition | null
+  /** Sessions that were deleted and can be brought back, last deleted first, instead of all others. */
+  readonly deleted?: boolean
+}
+
+/** A part of a list; `after` is where the next one begins, null when there is none. */
+export type SessionPage = { readonly sessions: readonly SessionSummary[]; readonly after: ListPosition | null }
+
+/** Sessions of a page, unless it says otherwise. */
+export const PAGE_SIZE = 50
+
+/** The records as summaries, in order; `isFirst`: live sessions that are not stored yet come along. */
+export function summariesOf(
+  records: readonly SessionRecord[],
+  live: Iterable<{ readonly session: Session }>,
+  isFirst: boolean,
+): readonly SessionSummary[] {
+  const summaries = new Map(records.map(record => [record.header.id, summaryOf(record)]))
+  for (const { session } of live) {
+    const { id, firstLiveSeq, length } = session
+    const { createdAt } = session.header
+    const stored = summaries.get(id)
+    // One that was opened from storage, and is not on this page, is on another.
+    if (stored === undefined && (!isFirst || firstLiveSeq > 0)) continue
+    const fresh = { id, title: null, createdAt, updatedAt: createdAt, size: 0, isPinned: false, deletedAt: null }
+    summaries.set(id, { ...(stored ?? fresh), eventCount: length })
+  }
+  return [...summaries.values()].sort(
+    (a, b) => Number(b.isPinned) - Number(a.isPinned) || timeOf(b) - timeOf(a) || (a.id < b.id ? 1 : -1),
+  )
+}
+
+/** A page of at most `limit` of the records that were found, one of them more than it may have when there are more. */
+export function pageOf(
+  found: readonly SessionRecord[],
+  limit: number,
+  summaries: (records: readonly SessionRecord[]) => readonly SessionSummary[],
+): SessionPage {
+  const records = found.slice(0, limit)
+  const last = found.length > limit ? records.at(-1) : undefined
+  return { sessions: summaries(records), after: last === undefined ? null : positionOf(last) }
+}
+
+const timeOf = ({ updatedAt, deletedAt }: SessionSummary): number => deletedAt ?? updatedAt
+
+function summaryOf({ header, title, updatedAt, nextSeq, size, pinned, deletedAt }: SessionRecord): SessionSummary {
+  const { id, createdAt } = header
+  return {
+    ...{ id: SessionId(id), title: title ?? null, createdAt, updatedAt, eventCount: nextSeq, size: size ?? null },
+    isPinned: pinned ?? false,
+    deletedAt: deletedAt ?? null,
+  }
+}

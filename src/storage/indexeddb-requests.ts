@@ -1,0 +1,135 @@
+/** What is asked of one transaction, whatever it is part of. */
+import { type LogId, SessionId, SessionSeq, isSafeNonNegativeInteger } from '../core/ids.ts'
+import { fromStored, type Tx } from './indexeddb-schema.ts'
+import { fitSegments, planRead, type ReadPart } from './segments.ts'
+import {
+  type AppendBatch,
+  type NewSession,
+  type Segment,
+  type SessionRecord,
+  StorageError,
+  type WholeLog,
+} from './storage.ts'
+import { inheritedNotStored, logInUse } from './stored-session.ts'
+
+/** Where what belongs to a log is kept: its events, and what comes with them. */
+export const LOG_STORES: ('segments' | 'keyframes' | 'journals' | 'blobReferences')[] = [
+  'segments',
+  'keyframes',
+  'journals',
+  'blobReferences',
+]
+
+/** @throws {StorageError} `corrupt` when the record cannot be what this library wrote. */
+export async function recordOf(tx: Tx<'readonly' | 'readwrite'>, id: SessionId): Promise<SessionRecord | null> {
+  const stored = await tx.objectStore('sessions').get(id)
+  if (!stored) return null
+  const { logId, inherited, nextSeq, epoch, mergedTo } = stored
+  const fits = typeof logId === 'string' && Array.isArray(inherited) && isSafeNonNegativeInteger(mergedTo)
+  if (fits && isSafeNonNegativeInteger(nextSeq) && isSafeNonNegativeInteger(epoch)) return fromStored(stored)
+  throw new StorageError('corrupt', `The record of session ${id} is malformed`, { sessionId: id })
+}
+
+type Extras = Pick<AppendBatch, 'keyframe' | 'journal'> & Pick<WholeLog, 'blobs'>
+
+/** Asks for what a batch or a whole log comes with besides its events. */
+export function putExtras(
+  tx: Tx<'readwrite'>,
+  logId: LogId,
+  { keyframe, journal, blobs = [] }: Extras,
+): Promise<unknown>[] {
+  const requests: Promise<unknown>[] = []
+  if (keyframe !== undefined) {
+    const { seq, text, instead } = keyframe
+    const keyframes = tx.objectStore('keyframes')
+    if (instead !== undefined) requests.push(keyframes.delete([logId, instead]))
+    requests.push(keyframes.put({ logId, seq, text }))
+  }
+  if (journal !== undefined) {
+    const journals = tx.objectStore('journals')
+    if (journal === 'settled' || journal.part === 0) requests.push(journals.delete(wholeLog(logId)))
+    if (journal !== 'settled') requests.push(journals.put({ logId, part: journal.part, text: journal.text }))
+  }
+  for (const blobId of blobs) requests.push(tx.objectStore('blobReferences').put({ logId, blobId }))
+  return requests.map(quiet)
+}
+
+/** Refuses a new session whose log is taken: by events, by a session that has none yet, or by one that is being stored. */
+export async function checkFree(tx: Tx<'readwrite'>, id: SessionId, { logId }: NewSession): Promise<void> {
+  const isFree =
+    (await tx.objectStore('segments').getKey(wholeLog(logId))) === undefined &&
+    (await tx.objectStore('sessions').index('logs').getKey(logId)) === undefined &&
+    (await tx.objectStore('drafts').getKey(logId)) === undefined
+  if (!isFree) throw logInUse(id, logId)
+}
+
+/** Refuses a new session whose inherited events are not there. */
+export async function checkInherited(tx: Tx<'readwrite'>, id: SessionId, { inherited }: NewSession): Promise<void> {
+  const segments = tx.objectStore('segments')
+  // Logs only grow and go as a whole, so the last event stands for all before it.
+  for (const range of inherited) {
+    const last = await segments.openCursor(IDBKeyRange.bound([range.logId], [range.logId, range.to - 1]), 'prev')
+    if (!last || last.value.firstSeq + last.value.count < range.to) throw inheritedNotStored(id, range)
+  }
+}
+
+/** @throws {StorageError} `unavailable` when what was stored so far has been collected. */
+export async function checkDraft(tx: Tx<'readwrite'>, id: SessionId, logId: LogId): Promise<void> {
+  if ((await tx.objectStore('drafts').getKey(logId)) !== undefined) return
+  const message = `Session ${id} took so long to be stored that what there was of it has been collected`
+  throw new StorageError('unavailable', message, { sessionId: id })
+}
+
+/** Deletes those logs no session needs any more, with all that was kept with them. */
+export async function forgetUnused(tx: Tx<'readwrite'>, logs: readonly LogId[]): Promise<void> {
+  const references = tx.objectStore('sessions').index('logs')
+  for (const logId of logs) {
+    if ((await references.count(logId)) > 0) continue
+    for (const store of LOG_STORES) await tx.objectStore(store).delete(wholeLog(logId))
+  }
+}
+
+export async function readPart(
+  tx: Tx<'readonly'>,
+  record: SessionRecord,
+  from?: SessionSeq,
+  to?: SessionSeq,
+  limit?: number,
+): Promise<readonly Segment[]> {
+  const id = SessionId(record.header.id)
+  const parts = planRead(record, from, to)
+  if (limit === undefined) {
+    const found = await Promise.all(parts.map(part => segmentsOf(tx, part)))
+    return parts.flatMap((part, index) => fitSegments(id, part, found[index] ?? []))
+  }
+  const [first] = parts
+  if (first === undefined) return []
+  const most = Math.max(1, limit)
+  const found = await segmentsOf(tx, first, most)
+  const last = found.at(-1)
+  // What lies behind the last one was not asked for; the first event was, whatever there is.
+  const end =
+    found.length < most || last === undefined ? first.to : Math.max(last.firstSeq + last.count, first.from + 1)
+  return fitSegments(id, { ...first, to: SessionSeq(Math.min(first.to, end)) }, found)
+}
+
+async function segmentsOf(tx: Tx<'readonly'>, part: ReadPart, limit?: number): Promise<readonly Segment[]> {
+  const { logId, from, to } = part
+  const segments = tx.objectStore('segments')
+  // The segment that holds `from` is the last one starting at or before it.
+  const spanning = await segments.openKeyCursor(IDBKeyRange.bound([logId], [logId, from]), 'prev')
+  const start = spanning ? spanning.key[1] : from
+  const stored = await segments.getAll(IDBKeyRange.bound([logId, start], [logId, to], false, true), limit)
+  return stored.map(({ firstSeq, count, text }) => ({ firstSeq, count, text }))
+}
+
+/** All keys of a log: an array sorts after its own prefix, and after every number or text comes `[]`. */
+export function wholeLog(logId: LogId): IDBKeyRange {
+  return IDBKeyRange.bound([logId], [logId, []])
+}
+
+/** A request that is awaited later, or never when the next one throws: the transaction fails with it all the same. */
+export function quiet<Result>(request: Promise<Result>): Promise<Result> {
+  request.catch(() => {})
+  return request
+}
