@@ -38,16 +38,22 @@ export function startBrowser(address: string, profile: string, before: readonly 
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {
     said = (said + text).slice(-4_000)
   })
+  // However this process ends, none is left behind.
+  const kill = () => killAll(child.pid)
+  process.once('exit', kill)
   const ended = new Promise<void>(resolve => {
     child.on('error', error => {
       said += error.message
       resolve()
     })
-    child.on('exit', () => resolve())
+    child.on('exit', () => {
+      process.off('exit', kill)
+      resolve()
+    })
   })
   // Without a desktop it complains of that at length.
   const own = () => said.split('\n').filter(line => !/dbus|^$/.test(line)).slice(-10).join('\n') // biome-ignore format: one line
-  return { child, said: own, ended, kill: () => killAll(child.pid) }
+  return { child, said: own, ended, kill }
 }
 
 /** Its process group first, which is nearly all of it; then what it started in groups of their own. */

@@ -29,6 +29,7 @@ export async function storeAll(storage: SessionStorage): Promise<void> {
   await storage.storeLog(whole(session, [2, 2], { replaces: { epoch: 1, logId: LogId('a') } }))
   const keyframe = { seq: SessionSeq(4), text: 'new' }
   await storage.append(batch('a', 4, 1, { logId: LogId('new'), keyframe, journal: { part: 0, text: 'x' } }))
+  await storage.append(batch('a', 5, 1, { logId: LogId('new') }))
 }
 
 /** What can be seen of a storage with those sessions. */
@@ -53,9 +54,9 @@ export const changes: readonly {
     what: 'append',
     change: storage =>
       storage.append(
-        batch('a', 5, 2, {
+        batch('a', 6, 2, {
           logId: LogId('new'),
-          keyframe: { seq: SessionSeq(7), text: 'next', instead: SessionSeq(4) },
+          keyframe: { seq: SessionSeq(8), text: 'next', instead: SessionSeq(4) },
           journal: 'settled',
           blobs: BLOBS,
           durability: 'strict',

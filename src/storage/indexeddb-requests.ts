@@ -42,16 +42,16 @@ export function putExtras(
   if (keyframe !== undefined) {
     const { seq, text, instead } = keyframe
     const keyframes = tx.objectStore('keyframes')
-    if (instead !== undefined) requests.push(keyframes.delete([logId, instead]))
-    requests.push(keyframes.put({ logId, seq, text }))
+    if (instead !== undefined) requests.push(quiet(keyframes.delete([logId, instead])))
+    requests.push(quiet(keyframes.put({ logId, seq, text })))
   }
   if (journal !== undefined) {
     const journals = tx.objectStore('journals')
-    if (journal === 'settled' || journal.part === 0) requests.push(journals.delete(wholeLog(logId)))
-    if (journal !== 'settled') requests.push(journals.put({ logId, part: journal.part, text: journal.text }))
+    if (journal === 'settled' || journal.part === 0) requests.push(quiet(journals.delete(wholeLog(logId))))
+    if (journal !== 'settled') requests.push(quiet(journals.put({ logId, part: journal.part, text: journal.text })))
   }
-  for (const blobId of blobs) requests.push(tx.objectStore('blobReferences').put({ logId, blobId }))
-  return requests.map(quiet)
+  for (const blobId of blobs) requests.push(quiet(tx.objectStore('blobReferences').put({ logId, blobId })))
+  return requests
 }
 
 /** Refuses a new session whose log is taken: by events, by a session that has none yet, or by one that is being stored. */

@@ -5,6 +5,7 @@ import { storageCases } from './conformance.ts'
 import { batch, newSession, positions, readAll, refuses, seqs, store } from './conformance-kit.ts'
 import { databaseCases } from './indexeddb-cases.ts'
 import { freshName } from './indexeddb-kit.ts'
+import { requestFaultCases } from './indexeddb-fault-cases.ts'
 import { schemaCases } from './indexeddb-schema-cases.ts'
 import type { IndexedDbStatus } from './indexeddb-connection.ts'
 import { indexedDbStorage } from './indexeddb.ts'
@@ -14,7 +15,7 @@ const browser = cdp() as { send(method: string, params: object): Promise<unknown
 
 describe('IndexedDB storage in the browser', () => {
   it.each(storageCases)('$name', storageCase => storageCase.run(() => indexedDbStorage({ name: freshName() })))
-  it.each([...databaseCases, ...schemaCases])('$name', databaseCase => databaseCase.run())
+  it.each([...databaseCases, ...schemaCases, ...requestFaultCases])('$name', databaseCase => databaseCase.run())
 
   it('W11 a full disk is refused as quota-exceeded, nothing is stored, and it works again with space', async () => {
     await browser.send('Storage.overrideQuotaForOrigin', { origin: location.origin, quotaSize: 500_000 })

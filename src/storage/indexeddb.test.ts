@@ -6,6 +6,7 @@ import { storageCases } from './conformance.ts'
 import { batch, newSession, positions, refuses, seqs, store } from './conformance-kit.ts'
 import { databaseCases } from './indexeddb-cases.ts'
 import { freshName, replaced } from './indexeddb-kit.ts'
+import { requestFaultCases } from './indexeddb-fault-cases.ts'
 import { schemaCases } from './indexeddb-schema-cases.ts'
 import type { IndexedDbStatus } from './indexeddb-connection.ts'
 import { DB_VERSION } from './indexeddb-schema.ts'
@@ -16,7 +17,7 @@ const endConnection = (db: IDBDatabase): void => forceCloseDatabase(db as never)
 
 describe('IndexedDB storage on fake-indexeddb', () => {
   it.each(storageCases)('$name', storageCase => storageCase.run(() => indexedDbStorage({ name: freshName() })))
-  it.each([...databaseCases, ...schemaCases])('$name', databaseCase => databaseCase.run())
+  it.each([...databaseCases, ...schemaCases, ...requestFaultCases])('$name', databaseCase => databaseCase.run())
 
   it('W10 the version of the database is 2', () => {
     expect(DB_VERSION).toBe(2)

@@ -138,7 +138,7 @@ class MemoryStorage implements SessionStorage {
   }
 
   async forgetPrevious(id: SessionId, epoch: number): Promise<void> {
-    await this.#rewrite(id, stored => withoutPrevious(id, stored, epoch))
+    this.#rewrite(id, stored => withoutPrevious(id, stored, epoch))
   }
 
   async restorePrevious(id: SessionId, epoch: number): Promise<SessionRecord> {

@@ -3,8 +3,14 @@ import { SessionId, SessionSeq } from '../core/ids.ts'
 import { newSession, readAll } from './conformance-kit.ts'
 import { withFaults } from './faults.ts'
 import { memoryStorage } from './memory.ts'
-import { type AppendBatch, type SessionStorage, StorageError, type StorageErrorCode } from './storage.ts'
-import { WriteBehind, type WriteBehindOptions, type WriteBehindStatus } from './write-behind.ts'
+import {
+  type AppendBatch,
+  type NewKeyframe,
+  type SessionStorage,
+  StorageError,
+  type StorageErrorCode,
+} from './storage.ts'
+import { type EventExtras, WriteBehind, type WriteBehindOptions, type WriteBehindStatus } from './write-behind.ts'
 
 export const A: SessionId = SessionId('a')
 
@@ -70,7 +76,7 @@ export function writer(options: Partial<WriteBehindOptions> = {}): {
   faulty: FaultyStorage
   writes: WriteBehind
   statuses: WriteBehindStatus[]
-  append: (count: number) => void
+  append: (count: number, extras?: EventExtras) => void
 } {
   const faulty = new FaultyStorage()
   const statuses: WriteBehindStatus[] = []
@@ -86,8 +92,8 @@ export function writer(options: Partial<WriteBehindOptions> = {}): {
     ...options,
   })
   let seq = 0
-  const append = (count: number): void => {
-    for (let index = 0; index < count; index++, seq++) writes.enqueue(SessionSeq(seq), textOf(seq))
+  const append = (count: number, extras?: EventExtras): void => {
+    for (let index = 0; index < count; index++, seq++) writes.enqueue(SessionSeq(seq), textOf(seq), extras)
   }
   return { faulty, writes, statuses, append }
 }
@@ -98,5 +104,18 @@ export async function stored(faulty: FaultyStorage): Promise<readonly number[]> 
   const segments = await readAll(faulty.inner, 'a')
   return segments.flatMap(({ text }) => (JSON.parse(text) as { seq: number }[]).map(event => event.seq))
 }
+
+/** Pieces of the stored journal, in order. */
+export async function journaled(faulty: FaultyStorage): Promise<readonly unknown[]> {
+  const parts = await faulty.inner.journal(A)
+  return parts.flatMap(({ text }) => JSON.parse(text) as unknown[])
+}
+
+/** A keyframe of so many events. */
+export const keyframeOf = (seq: number, instead?: number): NewKeyframe => ({
+  seq: SessionSeq(seq),
+  text: `"${seq}"`,
+  ...(instead === undefined ? {} : { instead: SessionSeq(instead) }),
+})
 
 export const upTo = (count: number): readonly number[] => Array.from({ length: count }, (_, seq) => seq)
