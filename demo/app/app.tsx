@@ -1,6 +1,6 @@
 /** The page: sessions on the left, the conversation, the inspector on the right. READ FIRST in this folder. */
 import type { ImportResult, Palimpsest, SessionSummary } from 'palimpsest'
-import { useSession, useSessions, useUnsavedSessions } from 'palimpsest/react'
+import { useDeletedSessions, useSession, useSessions, useUnsavedSessions } from 'palimpsest/react'
 import { type ReactElement, type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from 'react'
 import { flushSync } from 'react-dom'
 import { onChange, tellChange } from './channel.ts'
@@ -8,7 +8,7 @@ import { newId } from '../sessions/new-id.ts'
 import { shortenLongest } from '../conversation/shorten.ts'
 import { exposeSession } from './test-hook.ts'
 import { Visible } from '../text/visible-text.tsx'
-import { errorFacts, unsavedWords } from './words.ts'
+import { errorFacts, notDeletedWords, unsavedWords } from './words.ts'
 import { goTo, useAddressedSession } from '../sessions/address.ts'
 import type { ComposerHandle } from '../conversation/composer.tsx'
 import { Conversation } from '../conversation/conversation.tsx'
@@ -19,13 +19,16 @@ import { Inspector, type InspectorTab, inspectorTabs } from '../inspector/inspec
 import { NotesPanel } from '../notes/notes-panel.tsx'
 import { type ProviderControl, ProviderDialog } from './provider-dialog.tsx'
 import { clearSelection, getSelection } from './selection.ts'
+import { DeletedSessions } from '../sessions/deleted-sessions.tsx'
 import { SessionsPanel } from '../sessions/sessions-panel.tsx'
+import { StorageLine } from '../sessions/storage-line.tsx'
 import { Sheet } from './sheet.tsx'
 import { ThemeButton } from './theme-button.tsx'
 import { titleFrom, titleOf } from '../sessions/titles.ts'
 import { useKeepFocus } from './use-keep-focus.ts'
 import { selectCurrentRow, useKeyboard } from './use-keyboard.ts'
-import { type Removal, UNDO_MS, useRemovals } from '../sessions/use-removals.ts'
+import { Undo } from '../sessions/undo.tsx'
+import { type Deletion, useDeletions } from '../sessions/use-deletions.ts'
 import { useWide } from './use-wide.ts'
 
 export type AppProps = {
@@ -41,6 +44,7 @@ export function App({ palimpsest, lost, provider }: AppProps): ReactElement {
   const id = useAddressedSession()
   const held = useSession(id)
   const list = useSessions()
+  const deleted = useDeletedSessions()
   const { refresh, rename } = list
   const isWide = useWide()
   const [opened, setOpened] = useState<{ readonly side: Side; readonly id: string } | null>(null)
@@ -53,6 +57,7 @@ export function App({ palimpsest, lost, provider }: AppProps): ReactElement {
   const [isSplit, setSplit] = useState(true)
   const [reveal, setReveal] = useState(0)
   const [said, setSaid] = useState<ReactNode>(null)
+  const [heard, setHeard] = useState<ReactNode>(null)
   const composer = useRef<ComposerHandle>(null)
   const files = useRef<FilesHandle>(null)
   const help = useRef<HTMLDialogElement>(null)
@@ -63,39 +68,86 @@ export function App({ palimpsest, lost, provider }: AppProps): ReactElement {
     clearSelection()
     if (isWide && document.querySelector('.undo :focus') === null) composer.current?.focus()
   }, [id, isWide])
-  useEffect(() => onChange('sessions', refresh), [refresh])
+  const { refresh: refreshDeleted } = deleted
+  useEffect(
+    () =>
+      onChange('sessions', () => {
+        void refresh()
+        void refreshDeleted()
+      }),
+    [refresh, refreshDeleted],
+  )
 
   // ── Sessions ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  const destroy = useCallback(
-    async (removed: string) => {
-      await palimpsest.sessions.delete(removed)
-      tellChange('sessions')
+  const { remove: removeOne } = list
+  const deleteForGood = useCallback(
+    async ({ id: doomed, title }: Deletion) => {
+      setSaid(null)
+      try {
+        await removeOne(doomed)
+        tellChange('sessions')
+        setHeard(<Named title={title}>is deleted for good.</Named>)
+      } catch (error) {
+        setSaid(<Named title={title}>{notDeletedWords(error)}</Named>)
+      }
     },
-    [palimpsest],
+    [removeOne],
   )
-  const removals = useRemovals(
-    destroy,
-    useCallback(({ title }: Removal, error: unknown) => {
-      const { code, message } = errorFacts(error)
-      setSaid(
-        <>
-          “<Visible text={title} />” was not deleted: {code === 'in-use' ? 'it is open in another tab.' : message}
-        </>,
-      )
-    }, []),
+  const deletions = useDeletions(
+    removeOne,
+    refresh,
+    useCallback(
+      (deletion: Deletion, error: unknown) => {
+        setSaid(
+          <>
+            <Named title={deletion.title}>{notDeletedWords(error)}</Named>{' '}
+            {errorFacts(error).code === 'quota-exceeded' && (
+              <button type="button" className="quiet" onClick={() => void deleteForGood(deletion)}>
+                Delete it for good
+              </button>
+            )}
+          </>,
+        )
+      },
+      [deleteForGood],
+    ),
   )
-  const sessions = useMemo(() => {
-    const waiting = new Set(removals.waiting.map(each => each.id))
-    return list.sessions?.filter(each => !waiting.has(each.id)) ?? null
-  }, [list.sessions, removals.waiting])
+  const sessions = useMemo(
+    () => list.sessions?.filter(each => !deletions.leaving.has(each.id)) ?? null,
+    [list.sessions, deletions.leaving],
+  )
   /** Whoever deletes a session is led to the way back. */
   const [removed, setRemoved] = useState<string | null>(null)
   const remove = (session: SessionSummary) => {
     setSaid(null)
     setRemoved(session.id)
-    removals.remove({ id: session.id, title: titleOf(session) })
+    void deletions.start({ id: session.id, title: titleOf(session) })
     if (session.id === id) goTo(sessions?.find(each => each.id !== id)?.id ?? newId())
+  }
+  const bringBack = async ({ id: gone, title }: Deletion, shows: boolean) => {
+    setSaid(null)
+    try {
+      await list.bringBack(gone)
+      tellChange('sessions')
+      deletions.settle(gone)
+      setHeard(<Named title={title}>is back.</Named>)
+      if (shows) goTo(gone)
+    } catch (error) {
+      const { code, message } = errorFacts(error)
+      const why = code === 'not-found' ? 'it was deleted for good.' : message
+      setSaid(<Named title={title}>cannot be brought back: {why}</Named>)
+    }
+  }
+  const pin = async (session: SessionSummary, isPinned: boolean) => {
+    setSaid(null)
+    try {
+      await list.pin(session.id, isPinned)
+      tellChange('sessions')
+      setHeard(<Named title={titleOf(session)}>{isPinned ? 'is listed first now.' : 'is not pinned any more.'}</Named>)
+    } catch (error) {
+      setSaid(`Not pinned: ${errorFacts(error).message}`)
+    }
   }
   const renameAndTell = useCallback(
     async (renamed: string, title: string) => {
@@ -108,11 +160,16 @@ export function App({ palimpsest, lost, provider }: AppProps): ReactElement {
     },
     [rename],
   )
+  const listed = useRef(list.sessions)
+  useEffect(() => {
+    listed.current = list.sessions
+  })
   /** Names a session after its first prompt. */
   const onSent = useCallback(
     async (sent: string, text: string) => {
       try {
-        const known = (await palimpsest.sessions.list()).find(each => each.id === sent)
+        const isSent = (each: SessionSummary) => each.id === sent
+        const known = listed.current?.find(isSent) ?? (await palimpsest.sessions.list()).find(isSent)
         if (known?.title === null) await palimpsest.sessions.rename(sent, titleFrom(text))
       } catch {
         // Without a name it is listed as untitled; trouble with the storage is in the status line.
@@ -122,20 +179,39 @@ export function App({ palimpsest, lost, provider }: AppProps): ReactElement {
     [palimpsest],
   )
   const exportAs = useExport(palimpsest.sessions, setSaid)
-  /** A file is a session now: it is not to be deleted any more, has a name, and is shown. */
+  /** A file is a session now: it has a name, and is shown. */
   const onImported = async ({ id: imported, outcome }: ImportResult, name: string | null, shows: boolean) => {
-    removals.undo(imported)
     if (shows) goTo(imported)
     if (outcome === 'created' && name !== null) await renameAndTell(imported, name)
     tellChange('sessions')
   }
+  const { session } = held
   const current = list.sessions?.find(each => each.id === id)
-  const title = current === undefined ? 'New session' : titleOf(current)
+  const gone = deleted.sessions?.find(each => each.id === id)
+  const title = titleOf(current ?? gone ?? { title: null, eventCount: 0 })
+  const isDeleted = gone !== undefined || (held.state === 'refused' && errorFacts(held.error).code === 'deleted')
+  const isNew =
+    (session === null ? held.state === 'opening' && !list.hasMore : session.length === 0) &&
+    !isDeleted &&
+    !deletions.leaving.has(id)
+  // The session on the page is listed, however far down.
+  const isMissing =
+    current === undefined && !isDeleted && (session === null ? held.state === 'refused' : session.length > 0)
+  const { hasMore, showMore } = list
+  useEffect(() => {
+    if (isMissing && hasMore) showMore()
+  }, [isMissing, hasMore, showMore, list.sessions])
+  // Brought back, or deleted for good, in another tab.
+  const wasGone = useRef<string | null>(null)
+  const { retry } = held
+  useEffect(() => {
+    if (gone === undefined && wasGone.current === id) retry()
+    wasGone.current = gone === undefined ? null : id
+  }, [gone, id, retry])
   useEffect(() => {
     document.title = `${title} · Palimpsest`
   }, [title])
 
-  const { session } = held
   useEffect(() => exposeSession(session), [session])
   const shorten = useCallback(() => {
     if (session === null) return
@@ -241,14 +317,29 @@ export function App({ palimpsest, lost, provider }: AppProps): ReactElement {
       >
         <SessionsPanel
           sessions={sessions}
+          hasMore={hasMore}
+          showMore={showMore}
           current={id}
+          isNew={isNew}
           rename={renameAndTell}
+          pin={(session, isPinned) => void pin(session, isPinned)}
           remove={remove}
           importFiles={() => files.current?.choose()}
           exportAs={exportAs}
           said={said}
+          heard={heard}
+          deleted={
+            <DeletedSessions
+              sessions={deleted.sessions ?? []}
+              hasMore={deleted.hasMore}
+              showMore={deleted.showMore}
+              bringBack={each => void bringBack({ id: each.id, title: titleOf(each) }, false)}
+              deleteForGood={each => void deleteForGood({ id: each.id, title: titleOf(each) })}
+            />
+          }
         />
         <NotesPanel />
+        <StorageLine palimpsest={palimpsest} changed={list.sessions} />
       </Sheet>
 
       <div className="middle" inert={isModal}>
@@ -266,6 +357,7 @@ export function App({ palimpsest, lost, provider }: AppProps): ReactElement {
           lost={lost}
           composer={composer}
           above={<Unsaved titles={list.sessions} />}
+          bringBack={() => void bringBack({ id, title }, true)}
           onSent={(sent, text) => void onSent(sent, text)}
           shorten={shorten}
         />
@@ -282,6 +374,7 @@ export function App({ palimpsest, lost, provider }: AppProps): ReactElement {
         >
           <Inspector
             session={held.session}
+            size={current?.size ?? null}
             tab={tab}
             show={setTab}
             isSplit={isSplit}
@@ -292,7 +385,7 @@ export function App({ palimpsest, lost, provider }: AppProps): ReactElement {
         </Sheet>
       )}
 
-      <Undo removals={removals.waiting} removed={removed} undo={removals.undo} goTo={goTo} />
+      <Undo latest={deletions.latest} focused={removed} undo={each => void bringBack(each, true)} />
       <HelpDialog ref={help} />
       <ProviderDialog ref={providerDialog} control={provider} />
     </>
@@ -319,37 +412,11 @@ function Unsaved({ titles }: { readonly titles: readonly SessionSummary[] | null
   )
 }
 
-type UndoProps = {
-  readonly removals: readonly Removal[]
-  /** What was removed here last: its button takes the focus. */
-  readonly removed: string | null
-  readonly undo: (id: string) => void
-  readonly goTo: (id: string) => void
-}
-
-/** The way back from a deletion, while there is one. */
-function Undo({ removals, removed, undo, goTo: open }: UndoProps): ReactElement {
-  const last = removals.at(-1)
+/** What is said of a session, by its name. */
+function Named({ title, children }: { readonly title: string; readonly children: ReactNode }): ReactElement {
   return (
-    <div className="undo" role="status">
-      {last !== undefined && (
-        <p>
-          <span>
-            “<Visible text={last.title} />” is deleted in {UNDO_MS / 1_000} s.
-          </span>{' '}
-          <button
-            key={last.id}
-            type="button"
-            autoFocus={last.id === removed}
-            onClick={() => {
-              undo(last.id)
-              open(last.id)
-            }}
-          >
-            Undo
-          </button>
-        </p>
-      )}
-    </div>
+    <>
+      “<Visible text={title} />” {children}
+    </>
   )
 }

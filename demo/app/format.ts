@@ -17,6 +17,24 @@ export function tokens(count: number): string {
   return `${(count / 1_000).toFixed(count < 10_000 ? 1 : 0)}k`
 }
 
+/** An amount of data: `48 kB`, `1.2 MB`, `12 MB`. */
+export function bytes(count: number): string {
+  if (count < 1_000) return counted(count, 'byte')
+  let [value, unit] = [count, 0]
+  // What would round to a thousand of a unit is one of the next.
+  while (value >= 999.5 && unit < 4) [value, unit] = [value / 1_000, unit + 1]
+  return `${value.toFixed(value < 9.95 ? 1 : 0)} ${['byte', 'kB', 'MB', 'GB', 'TB'][unit]}`
+}
+
+/** A day and a time of this device: `today, 14:05`, `3 Dec, 14:05`. */
+export function dayAndTime(time: number, now: number): string {
+  const [date, today] = [new Date(time), new Date(now)]
+  if (Number.isNaN(date.getTime())) return String(time)
+  const hours = date.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' })
+  if (date.toDateString() === today.toDateString()) return `today, ${hours}`
+  return `${date.getDate()} ${date.toLocaleDateString('en', { month: 'short' })}, ${hours}`
+}
+
 /** A time of the day with milliseconds, of this device. */
 export function clock(time: number): string {
   const date = new Date(time)

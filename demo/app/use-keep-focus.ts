@@ -5,6 +5,8 @@ import { useEffect } from 'react'
 const homes: readonly (readonly [around: string, home: string])[] = [
   ['#sessions li', '.session'],
   ['#sessions', '[aria-current]'],
+  ['#deleted', 'summary'],
+  ['.sessions', '#sessions [aria-current], #new-session'],
   ['#files', '#files button:enabled'],
   ['#composer', '#prompt'],
   ['#transcript', '#transcript'],

@@ -1,5 +1,7 @@
 /** What happened, in words a person can act on: failures, endings of turns, refusals. */
+import type { StorageState } from 'palimpsest'
 import type { LlmFailure, TurnEndReason } from 'palimpsest/core'
+import { bytes } from './format.ts'
 
 /** What happened, and what to do about it. */
 export type Words = { readonly what: string; readonly hint: string }
@@ -102,10 +104,47 @@ export function unsavedWords(title: string, error: unknown, isKept: boolean): st
   return `“${title}” could not be saved: ${why} It is kept in memory; free some space, then open it again.`
 }
 
+/** Why a session was not deleted; its name goes before. */
+export function notDeletedWords(error: unknown): string {
+  const { code, message } = errorFacts(error)
+  if (code === 'in-use') return 'was not deleted: it is open in another tab.'
+  if (code === 'quota-exceeded') return 'was not deleted: the browser’s storage is too full to keep it for a while.'
+  return `was not deleted: ${message}`
+}
+
+/** Of what the browser allows, what may be used before it is worth a word. */
+const MUCH = 0.8
+
+/** What this browser stores; null where it does not say. `warning`: there is not much room left. */
+export function storageWords({ usage, quota, isPersisted }: StorageState): {
+  readonly stored: string
+  readonly warning: string
+} | null {
+  if (usage === null) return null
+  if (usage === 0) return { stored: 'Nothing stored yet.', warning: '' }
+  const promise = isPersisted ? 'The browser keeps it.' : 'The browser may clear it when space runs low.'
+  const used = quota === null || quota <= 0 ? 0 : Math.min(1, usage / quota)
+  const stored = `${bytes(usage)} stored. ${promise}`
+  if (quota === null || used < MUCH) return { stored, warning: '' }
+  const share = `${Math.floor(used * 100)} % of the ${bytes(quota)} this browser allows are used.`
+  return { stored, warning: `${share} Delete sessions for good to make room; export first what you want to keep.` }
+}
+
+/** What the browser answered when it was asked to keep what is stored. */
+export const promiseWords = (isPersisted: boolean): string =>
+  isPersisted
+    ? 'The browser promised to keep it.'
+    : 'The browser did not promise it. It is more likely to once this page is bookmarked, installed, or used more often.'
+
 /** Why a session cannot be shown. */
 export function openFailureWords(error: unknown): Words {
   const { code, message } = errorFacts(error)
   switch (code) {
+    case 'deleted':
+      return {
+        what: 'This session was deleted.',
+        hint: 'It is kept for a week, as it was, and can be brought back until then.',
+      }
     case 'in-use':
       return { what: 'This session is open in another tab.', hint: 'Close it there, then try again.' }
     case 'lost':

@@ -4,7 +4,7 @@ import { transcriptOf, useAgent, useStatus, useTranscript } from 'palimpsest/rea
 import type { Transcript, TranscriptSnapshot } from 'palimpsest/views'
 import { type ReactElement, type ReactNode, type RefObject, useCallback, useMemo, useState } from 'react'
 import { Visible } from '../text/visible-text.tsx'
-import { openFailureWords } from '../app/words.ts'
+import { errorFacts, openFailureWords } from '../app/words.ts'
 import { Announcer } from './announcer.tsx'
 import { Composer, type ComposerHandle } from './composer.tsx'
 import { contentText } from './content.ts'
@@ -23,13 +23,15 @@ export type ConversationProps = {
   readonly composer: RefObject<ComposerHandle | null>
   /** Stands above the field: what could not be saved. */
   readonly above: ReactNode
+  /** The session was deleted: undoes that. */
+  readonly bringBack: () => void
   /** A prompt was taken. */
   readonly onSent: (sessionId: string, text: string) => void
   readonly shorten: EndingActions['shorten']
 }
 
 export function Conversation(props: ConversationProps): ReactElement {
-  const { held, title, lost, composer, above, onSent, shorten } = props
+  const { held, title, lost, composer, above, bringBack, onSent, shorten } = props
   const { id, session } = held
   const agent = useAgent(session)
   // The commands stay the same while the agent's state changes: what is given them need not be drawn again.
@@ -39,6 +41,7 @@ export function Conversation(props: ConversationProps): ReactElement {
   const { transcript } = snapshot
   const isEmpty = held.state === 'open' && snapshot.state === 'ready' && transcript.to === 0
   const isWaiting = held.state === 'refused' || isEmpty
+  const isDeleted = held.state === 'refused' && errorFacts(held.error).code === 'deleted'
   const { view, content, isAtEnd, toEnd } = useFollow(id, isWaiting)
   const isOpen = held.state === 'open' && lost === null
 
@@ -69,7 +72,9 @@ export function Conversation(props: ConversationProps): ReactElement {
       <div className="scroll-frame">
         <div id="transcript" className="scroll" role="region" aria-label="Transcript" tabIndex={0} ref={view}>
           <div className="rows" id="rows" ref={content}>
-            {held.state === 'refused' ? (
+            {isDeleted ? (
+              <Deleted error={held.error} bringBack={bringBack} />
+            ) : held.state === 'refused' ? (
               <Refusal error={held.error} retry={held.retry} />
             ) : snapshot.state === 'failed' ? (
               <Refusal
@@ -125,7 +130,7 @@ export function Conversation(props: ConversationProps): ReactElement {
           <>
             <StatusLine
               status={session === null ? null : status}
-              situation={held.state}
+              situation={isDeleted ? 'deleted' : held.state}
               isEmpty={session === null || session.length === 0}
               queued={agent.inbox.nextStep.length + agent.inbox.nextTurn.length}
               lost={lost}
@@ -258,6 +263,23 @@ function Refusal({ error, retry }: { readonly error: unknown; readonly retry: ()
       <div className="actions">
         <button type="button" onClick={retry}>
           Try again
+        </button>
+      </div>
+    </div>
+  )
+}
+
+/** Not a failure: it is where it was left, and one step away. */
+function Deleted({ error, bringBack }: { readonly error: unknown; readonly bringBack: () => void }): ReactElement {
+  const { what, hint } = openFailureWords(error)
+  return (
+    <div className="ending" role="alert">
+      <p className="what">
+        <strong>{what}</strong> {hint}
+      </p>
+      <div className="actions">
+        <button type="button" onClick={bringBack}>
+          Bring it back
         </button>
       </div>
     </div>

@@ -9,7 +9,7 @@ const PATIENCE = 400
 export type StatusLineProps = {
   /** Null while no session is open. */
   readonly status: StatusView | null
-  readonly situation: 'opening' | 'open' | 'refused' | 'ended'
+  readonly situation: 'opening' | 'open' | 'refused' | 'deleted' | 'ended'
   readonly isEmpty: boolean
   readonly queued: number
   /** Why the worker is gone; null while it is not. */
@@ -61,6 +61,7 @@ function sentence({ status, situation, isEmpty, queued, lost }: StatusLineProps,
   if (lost !== null) return `Worker lost: reload to go on. What was saved is safe. (${errorFacts(lost).code})`
   if (situation === 'opening') return 'Opening the session'
   if (situation === 'refused') return 'Not open'
+  if (situation === 'deleted') return 'Deleted'
   if (situation === 'ended' || status === null) return 'Closed'
   return [
     agentWords(status),

@@ -14,6 +14,8 @@ export type InspectorTab = (typeof inspectorTabs)[number]['key']
 export type InspectorProps = {
   /** Null while no session is open. */
   readonly session: ClientSession | null
+  /** How long its log is as text; null when that is not known. */
+  readonly size: number | null
   readonly tab: InspectorTab
   readonly show: (tab: InspectorTab) => void
   /** Both views at once: there is room for it. */
@@ -24,7 +26,16 @@ export type InspectorProps = {
   readonly reveal: number
 }
 
-export function Inspector({ session, tab, show, isSplit, split, canSplit, reveal }: InspectorProps): ReactElement {
+export function Inspector({
+  session,
+  size,
+  tab,
+  show,
+  isSplit,
+  split,
+  canSplit,
+  reveal,
+}: InspectorProps): ReactElement {
   const list = useRef<HTMLDivElement>(null)
   const isBoth = isSplit && canSplit
   const onKeyDown = (event: KeyboardEvent) => {
@@ -53,7 +64,7 @@ export function Inspector({ session, tab, show, isSplit, split, canSplit, reveal
         (key === 'surface' ? (
           <SurfaceTab key={session.id} session={session} />
         ) : (
-          <LogTab key={session.id} session={session} reveal={reveal} />
+          <LogTab key={session.id} session={session} size={size} reveal={reveal} />
         ))}
     </section>
   )

@@ -3,7 +3,7 @@ import { isReplaceSurfaceEvent, type SessionEvent } from 'palimpsest/core'
 import { type ClientSession, useView } from 'palimpsest/react'
 import { memo, type ReactElement, useEffect, useMemo, useRef, useState } from 'react'
 import { LongText } from '../text/long-text.tsx'
-import { clock, counted, seqsInWords } from '../app/format.ts'
+import { bytes, clock, counted, seqsInWords } from '../app/format.ts'
 import { type LanePart, lanesOf, LANES } from './lanes.ts'
 import { filterOf, groups } from './log-filter.ts'
 import { LogWindow } from './log-window.ts'
@@ -16,11 +16,13 @@ const WANTED = 50
 
 export type LogTabProps = {
   readonly session: ClientSession
+  /** How long it is as text; null when that is not known. */
+  readonly size: number | null
   /** Counts the wishes to see the selected event here. */
   readonly reveal: number
 }
 
-export function LogTab({ session, reveal }: LogTabProps): ReactElement {
+export function LogTab({ session, size, reveal }: LogTabProps): ReactElement {
   const log = useMemo(() => new LogWindow(session), [session])
   const { events, from, length, isReading, error } = useView(log)
   const [filterKey, setFilterKey] = useState('all')
@@ -63,6 +65,7 @@ export function LogTab({ session, reveal }: LogTabProps): ReactElement {
         <h3>Log</h3>
         <p id="log-sum" className="about">
           what is recorded: {length === 0 ? 'nothing yet' : counted(length, 'event')}
+          {length > 0 && size !== null && size > 0 && `, ${bytes(size)}`}
         </p>
         <label className="filter">
           <span className="unseen">Show</span>

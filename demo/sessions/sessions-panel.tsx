@@ -1,6 +1,6 @@
-/** The sessions of this browser: open, start, import, export, rename, delete with a way back. */
+/** The sessions of this browser: open, start, import, export, rename, pin, delete with a way back. */
 import type { SessionSummary } from 'palimpsest'
-import { type ReactElement, type ReactNode, useState } from 'react'
+import { type ReactElement, type ReactNode, useEffect, useRef, useState } from 'react'
 import type { ExportAs } from '../files/save-session.ts'
 import { newId } from './new-id.ts'
 import { Visible } from '../text/visible-text.tsx'
@@ -9,22 +9,43 @@ import { titleOf } from './titles.ts'
 
 export type SessionsPanelProps = {
   readonly sessions: readonly SessionSummary[] | null
+  /** There are more than these. */
+  readonly hasMore: boolean
+  readonly showMore: () => void
   /** The session on the page. */
   readonly current: string
+  /** Nothing was said in it. */
+  readonly isNew: boolean
   readonly rename: (id: string, title: string) => Promise<void>
+  readonly pin: (session: SessionSummary, isPinned: boolean) => void
   readonly remove: (session: SessionSummary) => void
   /** Has a person choose files that become sessions. */
   readonly importFiles: () => void
   readonly exportAs: (session: SessionSummary, as: ExportAs) => void
   /** What was done, or could not be. */
   readonly said: ReactNode
+  /** What was done and can be seen: for those who do not see it. */
+  readonly heard: ReactNode
+  /** Stands at the end of the list. */
+  readonly deleted: ReactNode
 }
 
 export function SessionsPanel(props: SessionsPanelProps): ReactElement {
-  const { sessions, current, rename, remove, importFiles, exportAs, said } = props
+  const { sessions, hasMore, showMore, current, isNew, importFiles, said, heard, deleted } = props
   const isListed = sessions?.some(each => each.id === current) ?? false
+  const list = useRef<HTMLUListElement>(null)
+  // Whoever asked for more goes on with the first of them.
+  const shown = useRef<HTMLElement[] | null>(null)
+  const items = () => [...(list.current?.querySelectorAll<HTMLElement>('.session') ?? [])]
+  useEffect(() => {
+    const before = shown.current
+    const next = before === null ? undefined : items().find(each => !before.includes(each))
+    if (next === undefined) return
+    shown.current = null
+    next.focus({ preventScroll: true })
+  }, [sessions])
   return (
-    <nav aria-labelledby="sessions-title">
+    <nav className="sessions" aria-labelledby="sessions-title">
       <div className="heading">
         <h2 id="sessions-title">Sessions</h2>
         <button type="button" id="new-session" onClick={() => goTo(newId())}>
@@ -37,9 +58,9 @@ export function SessionsPanel(props: SessionsPanelProps): ReactElement {
           or drop files on the page
         </p>
       </div>
-      <ul id="sessions" className="plain">
+      <ul id="sessions" className="plain" ref={list}>
         {/* A session nothing was said in is listed until it is left. */}
-        {sessions !== null && !isListed && (
+        {sessions !== null && !isListed && isNew && (
           <li>
             <button type="button" className="session" aria-current="true">
               New session
@@ -51,26 +72,43 @@ export function SessionsPanel(props: SessionsPanelProps): ReactElement {
             key={session.id}
             session={session}
             isCurrent={session.id === current}
-            rename={rename}
-            remove={remove}
-            exportAs={exportAs}
+            rename={props.rename}
+            pin={props.pin}
+            remove={props.remove}
+            exportAs={props.exportAs}
           />
         ))}
       </ul>
+      {hasMore && (
+        <button
+          type="button"
+          className="quiet show-more"
+          onClick={() => {
+            shown.current = items()
+            showMore()
+          }}
+        >
+          Show more
+        </button>
+      )}
       <p id="sessions-said" className="about" role="status">
         {said}
       </p>
+      <p id="sessions-heard" className="unseen" role="status">
+        {heard}
+      </p>
+      {deleted}
     </nav>
   )
 }
 
-type SessionItemProps = Pick<SessionsPanelProps, 'rename' | 'remove' | 'exportAs'> & {
+type SessionItemProps = Pick<SessionsPanelProps, 'rename' | 'pin' | 'remove' | 'exportAs'> & {
   readonly session: SessionSummary
   readonly isCurrent: boolean
 }
 
-function SessionItem({ session, isCurrent, rename, remove, exportAs }: SessionItemProps): ReactElement {
-  const { id, eventCount } = session
+function SessionItem({ session, isCurrent, rename, pin, remove, exportAs }: SessionItemProps): ReactElement {
+  const { id, eventCount, isPinned } = session
   const title = titleOf(session)
   const [edited, setEdited] = useState<string | null>(null)
   if (edited !== null) {
@@ -120,10 +158,23 @@ function SessionItem({ session, isCurrent, rename, remove, exportAs }: SessionIt
         }}
       >
         <Visible text={title} />
+        {isPinned && <PinMark />}
       </button>
       {eventCount > 0 && (
         <span className="session-actions">
           {/* Of others there is room for one button beside the name. */}
+          {isCurrent && (
+            <button
+              type="button"
+              className="quiet"
+              aria-pressed={isPinned}
+              aria-label={`Pin ${title}`}
+              title={isPinned ? 'Pinned: listed first' : 'List it first'}
+              onClick={() => pin(session, !isPinned)}
+            >
+              Pin
+            </button>
+          )}
           {isCurrent && (
             <button type="button" className="quiet" aria-label={`Rename ${title}`} onClick={() => setEdited(title)}>
               Rename
@@ -155,5 +206,13 @@ function SessionItem({ session, isCurrent, rename, remove, exportAs }: SessionIt
         </span>
       )}
     </li>
+  )
+}
+
+function PinMark(): ReactElement {
+  return (
+    <svg className="pin-mark" viewBox="0 0 16 16" role="img" aria-label="pinned">
+      <path d="M5 1.5h6L10.3 7l2.7 2.4V11H8.7v4H7.3v-4H3V9.4L5.7 7z" />
+    </svg>
   )
 }

@@ -1,13 +1,14 @@
 /** What the hooks take from the page's client: types only, the client itself is handed to the provider. */
 import type { ClientSession } from '../worker/client-session.ts'
 import type { ClientSessions } from '../worker/client.ts'
+import type { DeleteHow } from '../worker/protocol.ts'
 
 /** The part of `Palimpsest` the hooks need. */
 export type SessionsClient = {
-  readonly sessions: Pick<ClientSessions, 'open' | 'list' | 'rename' | 'delete' | 'subscribe'>
+  readonly sessions: Pick<ClientSessions, 'open' | 'page' | 'rename' | 'pin' | 'delete' | 'undelete' | 'subscribe'>
 }
 
-export type SessionSummary = Awaited<ReturnType<ClientSessions['list']>>[number]
+export type SessionSummary = Awaited<ReturnType<ClientSessions['page']>>['sessions'][number]
 
 /** The code of a typed error; empty for others. */
 export function codeOf(error: unknown): string {
@@ -15,4 +16,4 @@ export function codeOf(error: unknown): string {
   return typeof code === 'string' ? code : ''
 }
 
-export type { ClientSession }
+export type { ClientSession, DeleteHow }

@@ -1,4 +1,4 @@
-/** The client for the components below it, and what is shared among them: held sessions and the list. */
+/** The client for the components below it, and what is shared among them: held sessions and lists of them. */
 import { createContext, createElement, type ReactElement, type ReactNode, useContext, useMemo } from 'react'
 import type { SessionsClient } from './client.ts'
 import { SessionHolds } from './session-holds.ts'
@@ -8,17 +8,19 @@ export type ClientContext<Client extends SessionsClient = SessionsClient> = {
   readonly client: Client
   readonly holds: SessionHolds
   readonly list: SessionList
+  readonly deleted: SessionList
 }
 
 const Context = createContext<ClientContext | null>(null)
 
-/** One set of holds and one list for each client, however often its provider is mounted. */
+/** One set of holds and of lists for each client, however often its provider is mounted. */
 const contexts = new WeakMap<SessionsClient, ClientContext>()
 
 function contextOf(client: SessionsClient): ClientContext {
   let context = contexts.get(client)
   if (context === undefined) {
-    context = { client, holds: new SessionHolds(client), list: new SessionList(client) }
+    const [list, deleted] = [new SessionList(client, false), new SessionList(client, true)]
+    context = { client, holds: new SessionHolds(client), list, deleted }
     contexts.set(client, context)
   }
   return context

@@ -1,28 +1,57 @@
-/** The list of sessions, read again when it may have changed; entries that did not change keep their reference. */
+/**
+ * The first sessions of a list, more when asked for, read again when they may have changed; entries that did not change
+ * keep their reference.
+ */
 import { Listeners } from '../views/listeners.ts'
 import type { SessionsClient, SessionSummary } from './client.ts'
 
 export type SessionListState = {
-  /** Last changed first; null until it was read for the first time. */
+  /** The first ones; null until they were read for the first time. */
   readonly sessions: readonly SessionSummary[] | null
+  /** There are more than these: `showMore` reads some of them. */
+  readonly hasMore: boolean
   /** Why the last read failed; null when it did not. What was read before stays. */
   readonly error: unknown
 }
 
-const UNREAD: SessionListState = Object.freeze({ sessions: null, error: null })
+export type SessionListActions = {
+  /** Reads the list again: other tabs do not tell of their changes. Resolves when it was read; never rejects. */
+  readonly refresh: () => Promise<void>
+  /** Reads as many again as a list shows at first. */
+  readonly showMore: () => void
+}
+
+/** Sessions a list shows at first. */
+const PAGE = 50
+
+const UNREAD: SessionListState = Object.freeze({ sessions: null, hasMore: false, error: null })
 
 export class SessionList {
+  readonly actions: SessionListActions
   readonly #client: SessionsClient
+  readonly #deleted: boolean
   readonly #listeners = new Listeners(() => {
-    this.refresh()
-    return this.#client.sessions.subscribe(this.refresh)
+    const { refresh } = this.actions
+    void refresh()
+    return this.#client.sessions.subscribe(() => void refresh())
   })
   #state: SessionListState = UNREAD
-  #reading = false
+  #limit = PAGE
+  #reading: Promise<void> | null = null
   #stale = false
 
-  constructor(client: SessionsClient) {
+  /** `deleted`: of those that can be brought back, instead of all others. */
+  constructor(client: SessionsClient, deleted: boolean) {
     this.#client = client
+    this.#deleted = deleted
+    this.actions = {
+      refresh: () => this.#refresh(),
+      showMore: () => {
+        if (!this.#state.hasMore) return
+        this.#limit = (this.#state.sessions?.length ?? 0) + PAGE
+        void this.#refresh()
+      },
+    }
   }
 
   readonly getSnapshot = (): SessionListState => this.#state
@@ -31,26 +60,28 @@ export class SessionList {
   readonly subscribe = (listener: () => void): (() => void) => this.#listeners.add(listener)
 
   /** Reads the list again: once for any number of calls that come while it is being read. */
-  readonly refresh = (): void => {
+  #refresh(): Promise<void> {
     this.#stale = true
-    if (!this.#reading) void this.#read()
+    return (this.#reading ??= this.#read())
   }
 
   async #read(): Promise<void> {
-    this.#reading = true
     while (this.#stale) {
       this.#stale = false
+      const { sessions: before, hasMore } = this.#state
       try {
-        this.#set({ sessions: shared(this.#state.sessions, await this.#client.sessions.list()), error: null })
+        const { sessions, after } = await this.#client.sessions.page({ limit: this.#limit, deleted: this.#deleted })
+        this.#set({ sessions: shared(before, sessions), hasMore: after !== null, error: null })
       } catch (error) {
-        this.#set({ sessions: this.#state.sessions, error })
+        this.#set({ sessions: before, hasMore, error })
       }
     }
-    this.#reading = false
+    this.#reading = null
   }
 
   #set(state: SessionListState): void {
-    if (state.sessions === this.#state.sessions && state.error === this.#state.error) return
+    const { sessions, hasMore, error } = this.#state
+    if (state.sessions === sessions && state.hasMore === hasMore && state.error === error) return
     this.#state = state
     this.#listeners.tell()
   }

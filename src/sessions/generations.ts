@@ -4,20 +4,14 @@
  * (SPEC F16).
  */
 import { SessionError, type SessionErrorCode } from '../core/errors.ts'
-import { type SessionEvent, type SessionHeader, SESSION_FORMAT_VERSION } from '../core/events.ts'
+import type { SessionEvent, SessionHeader } from '../core/events.ts'
 import { type BlobId, LogId, SessionId, SessionSeq } from '../core/ids.ts'
 import { equalJson, jsonText } from '../core/json.ts'
 import { Session } from '../core/session.ts'
 import type { SessionOptions } from '../core/session-options.ts'
-import {
-  type Generation,
-  type Segment,
-  type SessionRecord,
-  type SessionStorage,
-  StorageError,
-} from '../storage/storage.ts'
+import { type Segment, type SessionRecord, type SessionStorage, StorageError } from '../storage/storage.ts'
 import { blobsIn } from './blobs.ts'
-import { readStoredEvents, readStoredPages, type StoredLog } from './stored-events.ts'
+import { isOtherVersion, readStoredEvents, readStoredPages, type StoredLog } from './stored-events.ts'
 
 /** A log in the current version, ready for a session. */
 export type CurrentLog = {
@@ -26,10 +20,6 @@ export type CurrentLog = {
   /** Where it is known apart from the events. */
   readonly inheritedEventCount?: number
 }
-
-/** Whether the stored log is of an older version, or of a newer one, which only a refusal can come of. */
-export const isOtherVersion = ({ header }: Pick<Generation, 'header'>): boolean =>
-  header.version !== SESSION_FORMAT_VERSION
 
 /**
  * The stored log in the current version. What is stored stays as it is.

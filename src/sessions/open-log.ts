@@ -16,9 +16,8 @@ import {
   StorageError,
   type StoredKeyframe,
 } from '../storage/storage.ts'
-import { isOtherVersion, readCurrentLog } from './generations.ts'
 import { type LastKeyframe, parseKeyframe, UNKNOWN_LENGTH } from './keyframe-pace.ts'
-import { eventsOf, readStoredPages } from './stored-events.ts'
+import { eventsOf, isOtherVersion, readStoredPages } from './stored-events.ts'
 
 export type OpenLogOptions = SessionOptions &
   Pick<RestoreOptions, 'repair' | 'readOnly' | 'settle'> & {
@@ -99,13 +98,19 @@ async function fromKeyframe(opening: Opening, stored: StoredKeyframe): Promise<O
 async function fold({ storage, record, to, options }: Opening): Promise<OpenedLog> {
   const { header, size: own = UNKNOWN_LENGTH, inherited } = record
   const size = inherited.length === 0 ? own : UNKNOWN_LENGTH
-  if (to === record.nextSeq) {
+  if (isOtherVersion(record)) {
+    const { readCurrentLog } = await import('./generations.ts')
     const log = await readCurrentLog(storage, record)
-    return { session: Session.fromRestore({ ...options, ...log }), keyframe: null, tail: size }
+    // A log that was migrated has other seqs than the stored one.
+    const session = Session.fromRestore({
+      ...options,
+      ...log,
+      events: to < record.nextSeq ? log.events.slice(0, to) : log.events,
+    })
+    return { session, keyframe: null, tail: size }
   }
   const events: SessionEvent[] = []
-  if (isOtherVersion(record)) events.push(...(await readCurrentLog(storage, record)).events.slice(0, to))
-  else for await (const event of readStoredPages(storage, record, { from: SessionSeq(0), to })) events.push(event)
+  for await (const event of readStoredPages(storage, record, { from: SessionSeq(0), to })) events.push(event)
   return { session: Session.fromRestore({ ...options, header, events }), keyframe: null, tail: size }
 }
 

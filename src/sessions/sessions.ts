@@ -7,19 +7,18 @@ import type { SessionOptions } from '../core/session-options.ts'
 import { settleEvents } from '../core/settlement.ts'
 import type { LogSource } from '../files/bytes.ts'
 import { inheritedRanges } from '../storage/stored-session.ts'
-import { type NewSession, type SessionStorage, StorageError } from '../storage/storage.ts'
+import { type NewSession, type SessionRecord, type SessionStorage, StorageError } from '../storage/storage.ts'
 import type { WriteBehindStatus } from '../storage/write-behind.ts'
 import { readJournal } from './answer-journal.ts'
 import { blobIdOf } from './blobs.ts'
-import { type ExportOptions, exportBytes } from './export-log.ts'
-import { isOtherVersion, readStoredLog, toCurrentGeneration } from './generations.ts'
-import { type ImportOptions, type ImportResult, readImport } from './import-log.ts'
-import { placeImport } from './importing.ts'
+import type { ExportOptions } from './export-log.ts'
+import type { ImportOptions, ImportResult } from './import-log.ts'
 import { KeyedQueue } from './keyed-queue.ts'
 import { KeyframePace } from './keyframe-pace.ts'
 import type { Lease, Release } from './lease.ts'
 import { LiveSession, type WriterStart } from './live-session.ts'
 import { openLog } from './open-log.ts'
+import { isOtherVersion } from './stored-events.ts'
 import {
   PAGE_SIZE,
   pageOf,
@@ -193,6 +192,7 @@ export class Sessions {
   async import(source: LogSource, options: ImportOptions = {}): Promise<ImportResult> {
     const { storage, newId, now } = this.#options
     if (options.id === '') throw new SessionError('header', 'Expected a non-empty session id')
+    const [{ readImport }, { placeImport }] = await Promise.all([import('./import-log.ts'), import('./importing.ts')])
     const { header: own, ...log } = await readImport(source, options, this.#options, bytes => this.putBlob(bytes))
     const header = options.id === undefined ? own : { ...own, id: options.id }
     const parts = {
@@ -215,6 +215,7 @@ export class Sessions {
     const record = await storage.get(id)
     const { title } = record ?? {}
     const getBlob = (blob: BlobId) => storage.getBlob(blob)
+    const { exportBytes } = await import('./export-log.ts')
     const how = title === undefined ? options : { title, ...options }
     if (live !== undefined) {
       const { session } = live
@@ -223,6 +224,7 @@ export class Sessions {
     }
     if (record === null)
       throw new SessionError('session-not-found', `There is no session ${id} to export`, { sessionId: id })
+    const { readStoredLog } = await import('./generations.ts')
     return exportBytes({ ...(await readStoredLog(storage, record)), getBlob }, how)
   }
 
@@ -337,7 +339,7 @@ export class Sessions {
       const start = { logId: create.logId, epoch: 1, nextSeq: SessionSeq(0), create }
       return this.#toLive(session, release, { start, pace: new KeyframePace(null, 0), residentFrom: start.nextSeq })
     }
-    const record = await toCurrentGeneration(claimed, { storage, newId, options: this.#options })
+    const record = await this.#toCurrentVersion(claimed)
     const journal = await storage.journal(id)
     const cutOff = readJournal(journal)
     const { session, keyframe, tail } = await openLog(storage, record, {
@@ -351,6 +353,13 @@ export class Sessions {
       pace: new KeyframePace(keyframe, tail),
       residentFrom: keyframe?.seq ?? SessionSeq(0),
     })
+  }
+
+  async #toCurrentVersion(claimed: SessionRecord): Promise<SessionRecord> {
+    if (!isOtherVersion(claimed) && claimed.previous === undefined) return claimed
+    const { storage, newId } = this.#options
+    const { toCurrentGeneration } = await import('./generations.ts')
+    return toCurrentGeneration(claimed, { storage, newId, options: this.#options })
   }
 
   #toLive(session: Session, release: Release, parts: LiveStart): LiveSession {

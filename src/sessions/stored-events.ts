@@ -1,5 +1,5 @@
 /** Stored events as they are read: parsed, counted, and nothing else. Whether they are a log is the session's to say. */
-import type { SessionEvent } from '../core/events.ts'
+import { type SessionEvent, SESSION_FORMAT_VERSION } from '../core/events.ts'
 import { SessionId, SessionSeq } from '../core/ids.ts'
 import {
   type Segment,
@@ -11,6 +11,10 @@ import {
 
 /** A stored log, as far as it is read. */
 export type StoredLog = Pick<SessionRecord, 'header' | 'logId' | 'nextSeq'>
+
+/** Whether the stored log is of an older version, or of a newer one, which only a refusal can come of. */
+export const isOtherVersion = ({ header }: Pick<StoredLog, 'header'>): boolean =>
+  header.version !== SESSION_FORMAT_VERSION
 
 /** Segments of the first read; small ones are read more at a time. */
 const SEGMENTS_AT_ONCE = 16

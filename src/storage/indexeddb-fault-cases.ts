@@ -5,15 +5,8 @@
 import { SessionSeq } from '../core/ids.ts'
 import { changes, storeAll } from './conformance-faults.ts'
 import { newSession, same, whole } from './conformance-kit.ts'
-import { type DatabaseCase, databaseCase, dump, freshName, intercepted, type Method } from './indexeddb-kit.ts'
+import { type DatabaseCase, databaseCase, dump, freshName, intercepted, requestMethods } from './indexeddb-kit.ts'
 import { type SessionStorage, StorageError } from './storage.ts'
-
-const requests: readonly Method[] = [
-  ...['add', 'put', 'delete', 'get', 'getKey', 'getAll', 'openCursor', 'openKeyCursor'].map(
-    (name): Method => [IDBObjectStore.prototype, name],
-  ),
-  ...['getKey', 'getAll', 'getAllKeys', 'openCursor', 'count'].map((name): Method => [IDBIndex.prototype, name]),
-]
 
 /** How a request fails. */
 const failures: Readonly<Record<string, (proceed: () => IDBRequest) => IDBRequest>> = {
@@ -61,7 +54,7 @@ async function withFailure(
     const call = calls++
     return call === n || (isForGood && call > n) ? fail(proceed as () => IDBRequest) : proceed()
   }
-  await intercepted(requests, intercept, async () => {
+  await intercepted(requestMethods(), intercept, async () => {
     await change().catch((thrown: unknown) => (error = thrown))
   })
   return { isReached: calls > n, error }

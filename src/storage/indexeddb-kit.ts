@@ -53,6 +53,16 @@ export async function replaced<Target extends object, Key extends keyof Target>(
 /** A method of a prototype. */
 export type Method = readonly [target: object, name: string]
 
+/** Everything a transaction is asked for, but for going on with a cursor. */
+export function requestMethods(): readonly Method[] {
+  const ofStores = ['add', 'put', 'delete', 'get', 'getKey', 'getAll', 'openCursor', 'openKeyCursor']
+  const ofIndexes = ['getKey', 'getAll', 'getAllKeys', 'openCursor', 'count']
+  return [
+    ...ofStores.map((name): Method => [IDBObjectStore.prototype, name]),
+    ...ofIndexes.map((name): Method => [IDBIndex.prototype, name]),
+  ]
+}
+
 /** Runs `body` while each call of these methods goes through `intercept`, which may let it proceed. */
 export async function intercepted(
   methods: readonly Method[],

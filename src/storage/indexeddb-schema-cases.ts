@@ -2,8 +2,8 @@
  * Databases as released versions wrote them, each kept as a file in `fixtures`, and what becomes of them. For tests; runs
  * in Node on fake-indexeddb and in a browser on the real one.
  */
-import { BlobId, SessionId } from '../core/ids.ts'
-import { batch, isFree, newSession, positions, readAll, refuses, same, seqs } from './conformance-kit.ts'
+import { BlobId, LogId, SessionId } from '../core/ids.ts'
+import { batch, isFree, newSession, positions, readAll, refuses, same, seqs, whole } from './conformance-kit.ts'
 import {
   build,
   type DatabaseCase,
@@ -172,6 +172,11 @@ export const schemaCases: readonly DatabaseCase[] = [
     same('the log in its place is gone', await isFree(storage, 'new'), true)
     await storage.delete(id)
     same('both are gone', await isFree(storage, 'old'), true)
+    const replaces = { epoch: 3, logId: LogId('plain') }
+    await storage.storeLog(whole({ ...newSession('plain'), logId: LogId('new') }, [1], { replaces }))
+    const { size, ...record } = await storage.restorePrevious(SessionId('plain'), 3)
+    same('size of one that nobody counted', size, undefined)
+    same('record', record, brought(recordsIn(fixture(1)).find(({ header }) => header.id === 'plain') ?? record))
   }),
 
   databaseCase('W20 a damaged record keeps no other from being brought up to date', async (open, database) => {

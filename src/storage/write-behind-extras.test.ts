@@ -329,7 +329,7 @@ describe('WriteBehind batches, by size and time', () => {
     ['events', 'relaxed', (writes: WriteBehind) => writes.enqueue(SessionSeq(1), `"${'.'.repeat(29_996)}"`)],
     ['a keyframe', 'relaxed', (writes: WriteBehind) => writes.keyframe({ ...keyframeOf(1), text: '.'.repeat(30_000) })],
     ['a journal', 'relaxed', (writes: WriteBehind) => writes.journal(`"${'.'.repeat(29_996)}"`)],
-  ] as const)('W6 %s of a length at the limit: the batch is %s', async (_what, durability, write) => {
+  ] as const)('W21 a batch with %s of a length at the limit is %s', async (_what, durability, write) => {
     const { faulty, writes } = await begun()
     write(writes)
     await settle()

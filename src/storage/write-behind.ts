@@ -162,7 +162,7 @@ export class WriteBehind {
     }
     this.#queue.push({ seq, text, ...extras })
     // What the journal did not get yet is in the event.
-    
+    if (extras.settles === true) this.#journal = []
     this.#paused = false
     this.#start()
   }
