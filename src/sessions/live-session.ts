@@ -69,7 +69,7 @@ export class LiveSession {
       // What opening adds is no change anybody made.
       quietTo: SessionSeq(session.length),
       onStatus: status => {
-        this.#merging.look(status.state)
+        if (status.state === 'writing') this.#merging.wrote()
         onStatus?.(status)
       },
       onKeyframe: seq => this.#evict(seq),

@@ -1,6 +1,5 @@
 /** Merges the segments of a session while nothing else is to do (SPEC W14). */
 import { StorageError } from '../storage/storage.ts'
-import type { WriteBehindStatus } from '../storage/write-behind.ts'
 
 /** How long nothing must have been written, ms, and how many writes there must have been since the last time. */
 const IDLE_MS = 1_000
@@ -9,6 +8,8 @@ const LEAST_WRITES = 8
 export class Merging {
   readonly #merge: () => Promise<boolean>
   #writes = 0
+  /** How many writes there were when the timer was set. */
+  #seen = 0
   #timer: ReturnType<typeof setTimeout> | null = null
   #stopped = false
 
@@ -17,13 +18,10 @@ export class Merging {
     this.#merge = merge
   }
 
-  /** Told of each change of the writer's state. */
-  look(state: WriteBehindStatus['state']): void {
-    if (this.#timer !== null) clearTimeout(this.#timer)
-    this.#timer = null
-    if (state === 'writing') this.#writes += 1
-    if (state !== 'idle' || this.#stopped || this.#writes < LEAST_WRITES) return
-    this.#timer = setTimeout(() => void this.#run(), IDLE_MS)
+  /** A write begins. One timer for any number of them: it looks whether others came when it is due. */
+  wrote(): void {
+    this.#writes += 1
+    if (this.#timer === null && this.#writes >= LEAST_WRITES && !this.#stopped) this.#wait()
   }
 
   stop(): void {
@@ -31,9 +29,17 @@ export class Merging {
     if (this.#timer !== null) clearTimeout(this.#timer)
   }
 
+  #wait(): void {
+    this.#seen = this.#writes
+    this.#timer = setTimeout(() => {
+      this.#timer = null
+      if (this.#writes > this.#seen) this.#wait()
+      else void this.#run()
+    }, IDLE_MS)
+  }
+
   /** Never rejects. */
   async #run(): Promise<void> {
-    this.#timer = null
     this.#writes = 0
     try {
       while (!this.#stopped && (await this.#merge()));

@@ -1,5 +1,5 @@
 /** The connection to the database: its schema, opening it in time, and opening it again after it was lost. */
-import { openDB } from 'idb'
+import { openDB, unwrap } from 'idb'
 import { type Db, type PalimpsestDb, type StoreName, type Tx, upgrade } from './indexeddb-schema.ts'
 import { errorName, toStorageError } from './platform-error.ts'
 import { type Durability, StorageError } from './storage.ts'
@@ -32,21 +32,29 @@ export class Connection {
   }
 
   /** Starts a transaction; on a connection that turns out to be closing, once more on a new one. */
-  async begin<Mode extends 'readonly' | 'readwrite'>(
+  begin<Mode extends 'readonly' | 'readwrite'>(
     stores: StoreName[],
     mode: Mode,
     durability: Durability,
   ): Promise<Tx<Mode>> {
+    return this.#start(db => db.transaction(stores, mode, { durability }))
+  }
+
+  /** The same as the browser has it, without promises: for the one write that is worth it. */
+  beginPlain(stores: StoreName[], durability: Durability): Promise<IDBTransaction> {
+    return this.#start(db => unwrap(db).transaction(stores, 'readwrite', { durability }))
+  }
+
+  async #start<Started>(start: (db: Db) => Started): Promise<Started> {
     const shared = this.#connect()
     const db = await shared
     try {
-      return db.transaction(stores, mode, { durability })
+      return start(db)
     } catch (error) {
       if (errorName(error) !== 'InvalidStateError') throw error
       // Nothing was asked of the transaction yet, so starting it again cannot do anything twice.
       this.#forget(shared)
-      const reopened = await this.#connect()
-      return reopened.transaction(stores, mode, { durability })
+      return start(await this.#connect())
     }
   }
 

@@ -1,6 +1,6 @@
 /** What is asked of one transaction, whatever it is part of. */
 import { type LogId, SessionId, SessionSeq, isSafeNonNegativeInteger } from '../core/ids.ts'
-import { fromStored, type Tx } from './indexeddb-schema.ts'
+import { fromStored, type StoredRecord, type Tx } from './indexeddb-schema.ts'
 import { fitSegments, planRead, type ReadPart } from './segments.ts'
 import {
   type AppendBatch,
@@ -20,9 +20,13 @@ export const LOG_STORES: ('segments' | 'keyframes' | 'journals' | 'blobReference
   'blobReferences',
 ]
 
-/** @throws {StorageError} `corrupt` when the record cannot be what this library wrote. */
+/** The record of a session, or null. @throws {StorageError} `corrupt`. */
 export async function recordOf(tx: Tx<'readonly' | 'readwrite'>, id: SessionId): Promise<SessionRecord | null> {
-  const stored = await tx.objectStore('sessions').get(id)
+  return checkedRecord(await tx.objectStore('sessions').get(id), id)
+}
+
+/** The record as it was stored. @throws {StorageError} `corrupt` when it cannot be what this library wrote. */
+export function checkedRecord(stored: StoredRecord | undefined, id: SessionId): SessionRecord | null {
   if (!stored) return null
   const { logId, inherited, nextSeq, epoch, mergedTo } = stored
   const fits = typeof logId === 'string' && Array.isArray(inherited) && isSafeNonNegativeInteger(mergedTo)

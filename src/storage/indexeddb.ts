@@ -1,6 +1,7 @@
 /** Session logs in IndexedDB: one record per session, one per group commit (SPEC W1–W16). */
 import type { ErrorFacts } from '../core/errors.ts'
 import { type BlobId, type LogId, SessionId, SessionSeq } from '../core/ids.ts'
+import { appendIn } from './indexeddb-append.ts'
 import { abort, Connection, type IndexedDbStatus } from './indexeddb-connection.ts'
 import { DB_VERSION, fromStored, type StoreName, toStored, type Tx } from './indexeddb-schema.ts'
 import {
@@ -122,23 +123,21 @@ class IndexedDbStorage implements SessionStorage {
     const facts = { sessionId: id, seq: firstSeq }
     const doing = `append ${count} events to session ${id} at seq ${firstSeq}`
     const stores = [...READ_LOGS]
-    if (create !== undefined) stores.push('drafts')
     if (keyframe !== undefined) stores.push('keyframes')
     if (journal !== undefined) stores.push('journals')
     if (blobs.length > 0) stores.push('blobReferences')
-    return this.#run(doing, facts, stores, 'readwrite', durability, async tx => {
+    if (create === undefined) {
+      return this.#named(doing, facts, async () => {
+        await appendIn(await this.#connection.beginPlain(stores, durability), batch)
+      })
+    }
+    return this.#run(doing, facts, [...stores, 'drafts'], 'readwrite', durability, async tx => {
       const record = planAppend(await recordOf(tx, id), batch)
-      if (create) {
-        await checkFree(tx, id, create)
-        await checkInherited(tx, id, create)
-      }
-
+      await checkFree(tx, id, create)
+      await checkInherited(tx, id, create)
       const puts: Promise<unknown>[] = [quiet(tx.objectStore('sessions').put(toStored(record)))]
-      // `add`, so that nothing stored is ever overwritten, whatever the record says.
       if (count > 0) puts.push(quiet(tx.objectStore('segments').add({ logId: record.logId, firstSeq, count, text })))
       puts.push(...putExtras(tx, record.logId, batch))
-      // Saves the round trip in which the browser finds out that no request follows.
-      tx.commit()
       await Promise.all(puts)
     })
   }
@@ -351,7 +350,7 @@ class IndexedDbStorage implements SessionStorage {
    * Runs `body` in one transaction and resolves when that is complete; when it is not, nothing was changed. `body` awaits
    * nothing but requests of the transaction.
    */
-  async #run<Result, Mode extends 'readonly' | 'readwrite'>(
+  #run<Result, Mode extends 'readonly' | 'readwrite'>(
     doing: string,
     facts: ErrorFacts,
     stores: StoreName[],
@@ -359,7 +358,7 @@ class IndexedDbStorage implements SessionStorage {
     durability: Durability,
     body: (tx: Tx<Mode>) => Promise<Result>,
   ): Promise<Result> {
-    try {
+    return this.#named(doing, facts, async () => {
       const tx = await this.#connection.begin(stores, mode, durability)
       // As a value, since it may reject long before it is awaited; `tx.error` says more than the rejection.
       const failure = tx.done.then(
@@ -377,6 +376,13 @@ class IndexedDbStorage implements SessionStorage {
         // A request of a transaction that ends under it only says that it ends; the transaction says why.
         throw failed && errorName(error) === 'AbortError' ? failed.error : error
       }
+    })
+  }
+
+  /** Runs `work`; what it fails with says what was being done. */
+  async #named<Result>(doing: string, facts: ErrorFacts, work: () => Promise<Result>): Promise<Result> {
+    try {
+      return await work()
     } catch (error) {
       // WebKit says so when its storage process died; every later use of the connection would fail the same way.
       if (errorName(error) === 'UnknownError') this.#connection.reset()

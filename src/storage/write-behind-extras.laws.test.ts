@@ -20,9 +20,9 @@ const outcome = fc.constantFrom<Outcome[]>(
 )
 
 /** A session with calls: which events settled one, and the pieces of the one that is running. */
-function life(maxBatchLength: number) {
+function life(maxBatchBytes: number) {
   const told: number[] = []
-  const kit = writer({ maxBatchLength, onKeyframe: seq => told.push(seq) })
+  const kit = writer({ maxBatchBytes, onKeyframe: seq => told.push(seq) })
   const settling: number[] = []
   let appended = 0
   let pieces = 0
@@ -113,8 +113,8 @@ describe('WriteBehind laws of what comes with the events', () => {
         fc.array(outcome, { maxLength: 16 }),
         fc.integer({ min: 1, max: 60 }),
         fc.boolean(),
-        async (steps, outcomes, maxBatchLength, slow) => {
-          const { kit, take, check, finish } = life(maxBatchLength)
+        async (steps, outcomes, maxBatchBytes, slow) => {
+          const { kit, take, check, finish } = life(maxBatchBytes)
           kit.faulty.outcomes.push(...outcomes)
           if (slow) kit.faulty.hold()
           for (const kind of steps) {

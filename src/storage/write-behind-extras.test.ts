@@ -17,7 +17,7 @@ async function begun(...options: Parameters<typeof writer>): Promise<ReturnType<
 describe('WriteBehind keyframes', () => {
   it('W15 a keyframe goes with the first batch that covers its events, not before', async () => {
     const told: number[] = []
-    const { faulty, writes, append } = writer({ maxBatchLength: 10, onKeyframe: seq => told.push(seq) })
+    const { faulty, writes, append } = writer({ maxBatchBytes: 10, onKeyframe: seq => told.push(seq) })
     faulty.hold()
     append(3)
     writes.keyframe(keyframeOf(2))
@@ -199,7 +199,7 @@ describe('WriteBehind journals', () => {
   })
 
   it('W16 the journal of the next call waits until the one before is settled in storage', async () => {
-    const { faulty, writes, append } = await begun({ maxBatchLength: 10 })
+    const { faulty, writes, append } = await begun({ maxBatchBytes: 10 })
     writes.journal('1')
     await settle()
     faulty.hold()
@@ -306,29 +306,37 @@ describe('WriteBehind journals', () => {
 })
 
 describe('WriteBehind batches, by size and time', () => {
-  it('W4 no batch is longer than a page, but for one event that is', async () => {
-    const { faulty, writes } = writer()
-    const lengths = [124_998, 124_999, 124_998, 124_998, 2, 300_000, 5, 249_998, 2]
-    for (const [seq, length] of lengths.entries()) writes.enqueue(SessionSeq(seq), `"${'.'.repeat(length - 2)}"`)
-    await writes.flush()
-    expect(faulty.batches.map(({ segment }) => [segment.count, segment.text.length])).toEqual([
-      [2, 250_000],
-      [2, 249_999],
-      [1, 4],
-      [1, 300_002],
-      [1, 7],
-      [1, 250_000],
-      [1, 4],
-    ])
-  })
+  it.each([
+    ['one byte for each unit', '.', 60_000],
+    ['two, once one needs them', 'ж', 30_000],
+  ])(
+    'W4 no batch is larger than what the database keeps itself, but for one event that is: %s',
+    async (_what, unit, most) => {
+      const { faulty, writes } = writer()
+      const lengths = [most / 2 - 2, most / 2 - 1, most / 2 - 2, most / 2 - 2, 2, most + 1, 5, most - 2, 2]
+      for (const [seq, length] of lengths.entries()) writes.enqueue(SessionSeq(seq), `"${unit.repeat(length - 2)}"`)
+      await writes.flush()
+      expect(faulty.batches.map(({ segment }) => [segment.count, segment.text.length])).toEqual([
+        [2, most],
+        [2, most - 1],
+        [1, 4],
+        [1, most + 3],
+        [1, 7],
+        [1, most],
+        [1, 4],
+      ])
+    },
+  )
 
   it.each([
-    ['events', 'strict', (writes: WriteBehind) => writes.enqueue(SessionSeq(1), `"${'.'.repeat(29_997)}"`)],
-    ['a keyframe', 'strict', (writes: WriteBehind) => writes.keyframe({ ...keyframeOf(1), text: '.'.repeat(30_001) })],
-    ['a journal', 'strict', (writes: WriteBehind) => writes.journal(`"${'.'.repeat(29_997)}"`)],
-    ['events', 'relaxed', (writes: WriteBehind) => writes.enqueue(SessionSeq(1), `"${'.'.repeat(29_996)}"`)],
-    ['a keyframe', 'relaxed', (writes: WriteBehind) => writes.keyframe({ ...keyframeOf(1), text: '.'.repeat(30_000) })],
-    ['a journal', 'relaxed', (writes: WriteBehind) => writes.journal(`"${'.'.repeat(29_996)}"`)],
+    ['events', 'strict', (writes: WriteBehind) => writes.enqueue(SessionSeq(1), `"${'.'.repeat(59_997)}"`)],
+    ['a keyframe', 'strict', (writes: WriteBehind) => writes.keyframe({ ...keyframeOf(1), text: '.'.repeat(60_001) })],
+    ['a journal', 'strict', (writes: WriteBehind) => writes.journal(`"${'.'.repeat(59_997)}"`)],
+    ['wide events', 'strict', (writes: WriteBehind) => writes.enqueue(SessionSeq(1), `"${'ж'.repeat(29_997)}"`)],
+    ['events', 'relaxed', (writes: WriteBehind) => writes.enqueue(SessionSeq(1), `"${'.'.repeat(59_996)}"`)],
+    ['a keyframe', 'relaxed', (writes: WriteBehind) => writes.keyframe({ ...keyframeOf(1), text: '.'.repeat(60_000) })],
+    ['a journal', 'relaxed', (writes: WriteBehind) => writes.journal(`"${'.'.repeat(59_996)}"`)],
+    ['wide events', 'relaxed', (writes: WriteBehind) => writes.enqueue(SessionSeq(1), `"${'ж'.repeat(29_996)}"`)],
   ] as const)('W21 a batch with %s of a length at the limit is %s', async (_what, durability, write) => {
     const { faulty, writes } = await begun()
     write(writes)

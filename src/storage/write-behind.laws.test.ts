@@ -26,8 +26,8 @@ describe('WriteBehind laws', () => {
         fc.array(outcome, { maxLength: 12 }),
         fc.integer({ min: 1, max: 60 }),
         fc.boolean(),
-        async (steps, outcomes, maxBatchLength, slow) => {
-          const { faulty, writes, append } = writer({ maxBatchLength })
+        async (steps, outcomes, maxBatchBytes, slow) => {
+          const { faulty, writes, append } = writer({ maxBatchBytes })
           faulty.outcomes.push(...outcomes)
           if (slow) faulty.hold()
           let appended = 0

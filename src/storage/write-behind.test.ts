@@ -42,7 +42,7 @@ describe('WriteBehind batches', () => {
   })
 
   it('W4 a batch is kept near the limit, and a larger event is a batch of its own', async () => {
-    const { faulty, writes } = writer({ maxBatchLength: 20 })
+    const { faulty, writes } = writer({ maxBatchBytes: 20 })
     const texts = ['"123456"', '"123456"', `"${'x'.repeat(50)}"`, '1', '2']
     for (const [seq, text] of texts.entries()) writes.enqueue(SessionSeq(seq), text)
     await writes.flush()

@@ -4,7 +4,6 @@
  * that none of them can overtake the events it belongs to.
  */
 import { type BlobId, type LogId, SessionSeq, type SessionId } from '../core/ids.ts'
-import { LARGE_PAGE } from './pages.ts'
 import { toStorageError } from './platform-error.ts'
 import {
   type AppendBatch,
@@ -59,8 +58,8 @@ export type WriteBehindOptions = {
   readonly onStatus?: (status: WriteBehindStatus) => void
   /** Told of each keyframe that is stored, and with it all events before. What it throws is an uncaught error of its own. */
   readonly onKeyframe?: (seq: SessionSeq) => void
-  /** Most text of one batch, in UTF-16 units; a longer event is a batch of its own. */
-  readonly maxBatchLength?: number
+  /** Most text of one batch, in bytes as browsers keep it; a longer event is a batch of its own. */
+  readonly maxBatchBytes?: number
   /** Batches that end here or before are no change anybody made: they leave `updatedAt` alone. */
   readonly quietTo?: SessionSeq
   /** Storage holds a journal. */
@@ -77,10 +76,14 @@ type Flush = {
 }
 
 /**
- * Text from which a batch is always strict, UTF-16 units. Browsers keep large values in files of their own, which a later
- * strict transaction does not harden after the fact.
+ * A value of more bytes may be kept in a file of its own, which a strict transaction that comes later does not harden
+ * after the fact: Chromium does so from 64 KB on, compressed. So batches end below, and what is larger is strict.
  */
-const LARGE_VALUE = 30_000
+const LARGE_VALUE = 60_000
+
+/** Bytes of a text as browsers keep it: one for each UTF-16 unit, or two for all of them when one has no room in one. */
+const bytesOf = (text: string): number => (WIDE.test(text) ? 2 : 1) * text.length
+const WIDE = /[^\u0000-\u00ff]/
 
 /** Refusals that trying again cannot change. */
 const PERMANENT: ReadonlySet<StorageErrorCode> = new Set(['stale-epoch', 'seq-conflict', 'exists'])
@@ -91,7 +94,7 @@ const PERMANENT: ReadonlySet<StorageErrorCode> = new Set(['stale-epoch', 'seq-co
  */
 export class WriteBehind {
   readonly #options: WriteBehindOptions
-  readonly #maxBatchLength: number
+  readonly #maxBatchBytes: number
   /** Events not known to be stored, those of a running write included. */
   readonly #queue: UnsavedEvent[] = []
   /** Seq of the first event of the queue, or of the next one to come. */
@@ -118,7 +121,7 @@ export class WriteBehind {
 
   constructor(options: WriteBehindOptions) {
     this.#options = options
-    this.#maxBatchLength = options.maxBatchLength ?? LARGE_PAGE
+    this.#maxBatchBytes = options.maxBatchBytes ?? LARGE_VALUE
     this.#storedSeq = options.nextSeq
     this.#create = options.create
     // How many parts it has does not matter: the next one written is the first of another call.
@@ -331,11 +334,14 @@ export class WriteBehind {
 
   /** The first events of the queue, as many as fit in a batch, but at least one if there is one. */
   #nextEvents(): readonly UnsavedEvent[] {
+    // Brackets, and a comma after each.
     let length = 1
+    let width = 1
     let count = 0
     for (const { text } of this.#queue) {
       length += text.length + 1
-      if (count > 0 && length > this.#maxBatchLength) break
+      if (width === 1 && WIDE.test(text)) width = 2
+      if (count > 0 && width * length > this.#maxBatchBytes) break
       count++
     }
     return this.#queue.slice(0, count)
@@ -350,7 +356,7 @@ export class WriteBehind {
     const journal = this.#nextJournal(events)
     const blobs = [...new Set(events.flatMap(event => event.blobs ?? []))]
     const journalText = typeof journal === 'object' ? journal?.text : undefined
-    const isLarge = [segment.text, keyframe?.text, journalText].some(text => (text?.length ?? 0) > LARGE_VALUE)
+    const isLarge = [segment.text, keyframe?.text, journalText].some(text => bytesOf(text ?? '') > LARGE_VALUE)
     return {
       ...{ id, logId, epoch, segment },
       durability: isLarge ? 'strict' : wanted,

@@ -1,0 +1,59 @@
+/**
+ * Storing a batch of a session that exists: the write everybody waits for, a few hundred microseconds long. On the browser's own
+ * objects, since a promise and a proxy for each step of it would be a good part of that.
+ */
+import type { LogId } from '../core/ids.ts'
+import { abort } from './indexeddb-connection.ts'
+import { checkedRecord, wholeLog } from './indexeddb-requests.ts'
+import { type StoredRecord, toStored } from './indexeddb-schema.ts'
+import type { AppendBatch } from './storage.ts'
+import { planAppend } from './stored-session.ts'
+
+/**
+ * Resolves when the transaction is complete; when it is not, nothing was changed.
+ *
+ * @throws {StorageError} what `planAppend` refuses, `corrupt`; what the transaction failed with.
+ */
+export function appendIn(tx: IDBTransaction, batch: AppendBatch): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let refusal: unknown = null
+    tx.oncomplete = () => resolve()
+    tx.onabort = () => reject((refusal ?? tx.error) as Error)
+    try {
+      const sessions = tx.objectStore('sessions')
+      const found: IDBRequest<StoredRecord | undefined> = sessions.get(batch.id)
+      found.onsuccess = () => {
+        try {
+          const record = planAppend(checkedRecord(found.result, batch.id), batch)
+          sessions.put(toStored(record))
+          put(tx, record.logId, batch)
+          // Saves the round trip in which the browser finds out that no request follows.
+          tx.commit()
+        } catch (error) {
+          refusal = error
+          abort(tx)
+        }
+      }
+    } catch (error) {
+      refusal = error
+      abort(tx)
+    }
+  })
+}
+
+function put(tx: IDBTransaction, logId: LogId, { segment, keyframe, journal, blobs = [] }: AppendBatch): void {
+  const { firstSeq, count, text } = segment
+  // `add`, so that nothing stored is ever overwritten, whatever the record says.
+  if (count > 0) tx.objectStore('segments').add({ logId, firstSeq, count, text })
+  if (keyframe !== undefined) {
+    const keyframes = tx.objectStore('keyframes')
+    if (keyframe.instead !== undefined) keyframes.delete([logId, keyframe.instead])
+    keyframes.put({ logId, seq: keyframe.seq, text: keyframe.text })
+  }
+  if (journal !== undefined) {
+    const journals = tx.objectStore('journals')
+    if (journal === 'settled' || journal.part === 0) journals.delete(wholeLog(logId))
+    if (journal !== 'settled') journals.put({ logId, part: journal.part, text: journal.text })
+  }
+  for (const blobId of blobs) tx.objectStore('blobReferences').put({ logId, blobId })
+}
