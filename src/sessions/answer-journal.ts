@@ -14,7 +14,7 @@ const WRITE_MS = 250
 export class AnswerJournal {
   readonly #write: (text: string) => void
   #call: RunningCall | null = null
-  #waiting: string[] = []
+  #waiting: (TimedChunk | { readonly call: RunningCall })[] = []
   #timer: ReturnType<typeof setTimeout> | null = null
 
   /** `write` takes the next pieces as JSON texts, separated by commas. */
@@ -31,12 +31,12 @@ export class AnswerJournal {
   begin(call: RunningCall): void {
     this.end()
     this.#call = call
-    this.#waiting.push(jsonText({ call }))
+    this.#waiting.push({ call })
   }
 
   push(chunk: TimedChunk): void {
     if (this.#call === null) return
-    this.#waiting.push(jsonText(chunk))
+    this.#waiting.push(chunk)
     if (this.#timer === null) this.#writeNow()
   }
 
@@ -55,7 +55,7 @@ export class AnswerJournal {
 
   #writeNow(): void {
     if (this.#timer !== null) clearTimeout(this.#timer)
-    const text = this.#waiting.join(',')
+    const text = jsonText(this.#waiting).slice(1, -1)
     this.#waiting = []
     this.#timer = setTimeout(() => {
       this.#timer = null

@@ -16,11 +16,11 @@ export type StoredLog = Pick<SessionRecord, 'header' | 'logId' | 'nextSeq'>
 export const isOtherVersion = ({ header }: Pick<StoredLog, 'header'>): boolean =>
   header.version !== SESSION_FORMAT_VERSION
 
-/** Segments of the first read; small ones are read more at a time. */
-const SEGMENTS_AT_ONCE = 16
-const MOST_SEGMENTS = 512
-/** Text of one read, about, UTF-16 units. */
-const READ_AT_ONCE = 4_000_000
+/** Text of one read, UTF-16 units, about; and how many reads are under way at once. */
+const READ_LENGTH = 1_000_000
+const READS_AT_ONCE = 3
+/** Segments of the first reads, before it is known how long they are. */
+const FIRST_SEGMENTS = 4
 
 /**
  * Segments that hold a range, in order, the next ones on their way while the caller is busy with the last.
@@ -34,27 +34,37 @@ export async function* readSegments(
 ): AsyncGenerator<Segment, void, void> {
   if (from >= to) return
   const id = SessionId(header.id)
-  let limit = SEGMENTS_AT_ONCE
-  const read = (start: SessionSeq): Promise<readonly Segment[]> => {
-    const segments = storage.read(id, start, to, limit)
+  const seams = await storage.seams(id, from, to)
+  let step = FIRST_SEGMENTS
+  let next = 0
+  const read = (): Promise<readonly Segment[]> => {
+    const start = seams[next] ?? to
+    next += step
+    const end = seams[next] ?? to
+    const segments = Promise.all([storage.read(id, start, end), storage.get(id)]).then(([found, record]) => {
+      if (record?.logId === logId) return found
+      const message = `The log of session ${id} was replaced while it was read`
+      throw new StorageError('not-found', message, { sessionId: id, seq: start })
+    })
     // Who stops reading does not wait for it any more.
     segments.catch(() => undefined)
     return segments
   }
-  for (let next: Promise<readonly Segment[]> | null = read(from); next !== null; ) {
-    const segments: readonly Segment[] = await next
-    const last = segments.at(-1)
-    const end = last === undefined ? to : SessionSeq(last.firstSeq + last.count)
-    if ((await storage.get(id))?.logId !== logId) {
-      throw new StorageError('not-found', `The log of session ${id} was replaced while it was read`, {
-        sessionId: id,
-        seq: end,
-      })
-    }
+  const underWay: Promise<readonly Segment[]>[] = []
+  let expected: SessionSeq = from
+  for (;;) {
+    while (underWay.length < READS_AT_ONCE && next < seams.length) underWay.push(read())
+    const segments = await underWay.shift()
+    if (segments === undefined) return
     const length = segments.reduce((sum, { text }) => sum + text.length, 0)
-    if (length * 2 < READ_AT_ONCE) limit = Math.min(limit * 2, MOST_SEGMENTS)
-    next = end < to ? read(end) : null
-    yield* segments
+    if (length > 0) step = Math.max(1, Math.round((READ_LENGTH * segments.length) / length))
+    for (const segment of segments) {
+      const end = SessionSeq(segment.firstSeq + segment.count)
+      // Merged meanwhile, it may have come before.
+      if (end <= expected) continue
+      expected = end
+      yield segment
+    }
   }
 }
 
@@ -64,14 +74,22 @@ export async function* readStoredPages(
   log: StoredLog,
   range: SeqRange = { from: SessionSeq(0), to: log.nextSeq },
 ): AsyncGenerator<SessionEvent, void, void> {
-  for await (const segment of readSegments(storage, log, range)) yield* eventsOf(log.header.id, segment, range)
+  let { from } = range
+  for await (const segment of readSegments(storage, log, range)) {
+    // One that was merged meanwhile begins with events that came before.
+    const events = eventsOf(log.header.id, segment, { from, to: range.to })
+    from = SessionSeq(from + events.length)
+    yield* events
+  }
 }
 
 /** Every stored event of a session. @throws {StorageError} `corrupt` when a segment is not what it says. */
 export async function readStoredEvents(storage: SessionStorage, log: StoredLog): Promise<SessionEvent[]> {
   const events: SessionEvent[] = []
-  for await (const segment of readSegments(storage, log))
-    for (const event of parseSegment(log.header.id, segment)) events.push(event)
+  for await (const segment of readSegments(storage, log)) {
+    const range = { from: SessionSeq(events.length), to: log.nextSeq }
+    for (const event of eventsOf(log.header.id, segment, range)) events.push(event)
+  }
   return events
 }
 

@@ -135,19 +135,21 @@ export const databaseCases: readonly DatabaseCase[] = [
     },
   ),
 
-  databaseCase('W1 a read that is limited tells of a gap as well', async (open, database) => {
+  databaseCase('W1 a read of a part tells of a gap as well', async (open, database) => {
     const storage = open()
     await store(storage, newSession('a'), [2, 2, 2])
     await tamper(database, 'segments', segments => segments.delete(['a', 2]))
-    const read = (from: number, limit: number) => storage.read(A, SessionSeq(from), undefined, limit)
-    same('before the gap', (await read(0, 1)).length, 1)
-    for (const [from, limit] of [
-      [0, 2],
-      [2, 1],
-      [2, 5],
-      [3, 1],
+    const read = (from: number, to: number) => storage.read(A, SessionSeq(from), SessionSeq(to))
+    same('seams', await storage.seams(A), [0, 4])
+    same('before the gap', (await read(0, 2)).length, 1)
+    same('behind it', (await read(4, 6)).length, 1)
+    for (const [from, to] of [
+      [0, 3],
+      [0, 4],
+      [2, 3],
+      [3, 6],
     ] as const) {
-      await refuses(`from ${from} by ${limit}`, 'corrupt', read(from, limit))
+      await refuses(`from ${from} to ${to}`, 'corrupt', read(from, to))
     }
   }),
 

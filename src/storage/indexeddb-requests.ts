@@ -93,38 +93,31 @@ export async function forgetUnused(tx: Tx<'readwrite'>, logs: readonly LogId[]):
   }
 }
 
-export async function readPart(
+/** Segments of a range. @throws {StorageError} `not-found`, `corrupt`. */
+export async function readRange(
   tx: Tx<'readonly'>,
   record: SessionRecord,
   from?: SessionSeq,
   to?: SessionSeq,
-  limit?: number,
 ): Promise<readonly Segment[]> {
-  const id = SessionId(record.header.id)
   const parts = planRead(record, from, to)
-  if (limit === undefined) {
-    const found = await Promise.all(parts.map(part => segmentsOf(tx, part)))
-    return parts.flatMap((part, index) => fitSegments(id, part, found[index] ?? []))
-  }
-  const [first] = parts
-  if (first === undefined) return []
-  const most = Math.max(1, limit)
-  const found = await segmentsOf(tx, first, most)
-  const last = found.at(-1)
-  // What lies behind the last one was not asked for; the first event was, whatever there is.
-  const end =
-    found.length < most || last === undefined ? first.to : Math.max(last.firstSeq + last.count, first.from + 1)
-  return fitSegments(id, { ...first, to: SessionSeq(Math.min(first.to, end)) }, found)
+  const found = await Promise.all(parts.map(part => segmentsOf(tx, part)))
+  return parts.flatMap((part, index) => fitSegments(SessionId(record.header.id), part, found[index] ?? []))
 }
 
-async function segmentsOf(tx: Tx<'readonly'>, part: ReadPart, limit?: number): Promise<readonly Segment[]> {
-  const { logId, from, to } = part
+async function segmentsOf(tx: Tx<'readonly'>, { logId, from, to }: ReadPart): Promise<readonly Segment[]> {
   const segments = tx.objectStore('segments')
-  // The segment that holds `from` is the last one starting at or before it.
-  const spanning = await segments.openKeyCursor(IDBKeyRange.bound([logId], [logId, from]), 'prev')
-  const start = spanning ? spanning.key[1] : from
-  const stored = await segments.getAll(IDBKeyRange.bound([logId, start], [logId, to], false, true), limit)
-  return stored.map(({ firstSeq, count, text }) => ({ firstSeq, count, text }))
+  // The segment that holds `from` is the last one starting at or before it. Mostly one starts right there.
+  const [spanning, stored] = await Promise.all([
+    segments.openKeyCursor(IDBKeyRange.bound([logId], [logId, from]), 'prev'),
+    segments.getAll(IDBKeyRange.bound([logId, from], [logId, to], false, true)),
+  ])
+  const first = spanning !== null && spanning.key[1] < from ? await segments.get(spanning.key) : undefined
+  return [...(first === undefined ? [] : [first]), ...stored].map(({ firstSeq, count, text }) => ({
+    firstSeq,
+    count,
+    text,
+  }))
 }
 
 /** All keys of a log: an array sorts after its own prefix, and after every number or text comes `[]`. */

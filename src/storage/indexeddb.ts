@@ -12,13 +12,13 @@ import {
   LOG_STORES,
   putExtras,
   quiet,
-  readPart,
+  readRange,
   recordOf,
   wholeLog,
 } from './indexeddb-requests.ts'
 import { LARGE_PAGE, planMerge } from './pages.ts'
 import { errorName, toStorageError } from './platform-error.ts'
-import { fitSegments, planKeyframe, planRead } from './segments.ts'
+import { fitSegments, planKeyframe, planRead, seamsOf } from './segments.ts'
 import {
   type AppendBatch,
   type Durability,
@@ -196,11 +196,25 @@ class IndexedDbStorage implements SessionStorage {
     return this.#rewrite(`restore the log of session ${id}`, id, stored => withPreviousBack(id, stored, epoch))
   }
 
-  async read(id: SessionId, from?: SessionSeq, to?: SessionSeq, limit?: number): Promise<readonly Segment[]> {
+  read(id: SessionId, from?: SessionSeq, to?: SessionSeq): Promise<readonly Segment[]> {
     return this.#read(`read the events of session ${id}`, { sessionId: id }, READ_LOGS, async tx => {
       const record = await recordOf(tx, id)
       if (!record) throw notStored(id)
-      return readPart(tx, record, from, to, limit)
+      return readRange(tx, record, from, to)
+    })
+  }
+
+  seams(id: SessionId, from?: SessionSeq, to?: SessionSeq): Promise<readonly SessionSeq[]> {
+    return this.#read(`read where segments of session ${id} begin`, { sessionId: id }, READ_LOGS, async tx => {
+      const record = await recordOf(tx, id)
+      if (!record) throw notStored(id)
+      const parts = planRead(record, from, to)
+      const keys = await Promise.all(
+        parts.map(part =>
+          tx.objectStore('segments').getAllKeys(IDBKeyRange.bound([part.logId, part.from], [part.logId, part.to])),
+        ),
+      )
+      return parts.flatMap((part, index) => seamsOf(part, keys[index]?.map(([, first]) => first) ?? []))
     })
   }
 
@@ -208,7 +222,7 @@ class IndexedDbStorage implements SessionStorage {
     return this.#read(`read events of session ${id}`, { sessionId: id }, READ_LOGS, async tx => {
       const record = await recordOf(tx, id)
       if (!record) throw notStored(id)
-      return Promise.all(ranges.map(({ from, to }) => readPart(tx, record, from, to)))
+      return Promise.all(ranges.map(({ from, to }) => readRange(tx, record, from, to)))
     })
   }
 
@@ -252,7 +266,7 @@ class IndexedDbStorage implements SessionStorage {
         // What does not fit together is left as it is, for whoever reads it to say so.
         const to = SessionSeq(Math.min(last.firstSeq + last.count, record.nextSeq))
         for (const part of planRead(record, from, to)) fitSegments(id, part, found)
-        const { merges, mergedTo } = planMerge(found, from)
+        const { merges, mergedTo } = planMerge(found, from, found.length < MERGE_AT_ONCE)
         const changes: Promise<unknown>[] = merges.flatMap(({ page, parts }) => [
           ...parts.slice(1).map(({ firstSeq }) => quiet(segments.delete([logId, firstSeq]))),
           quiet(segments.put({ ...page, logId })),

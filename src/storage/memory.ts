@@ -2,7 +2,7 @@
 import { type BlobId, type LogId, SessionId, type SessionSeq } from '../core/ids.ts'
 import { planMerge } from './pages.ts'
 import { randomId } from './random-id.ts'
-import { fitSegments, planKeyframe, planRead } from './segments.ts'
+import { fitSegments, planKeyframe, planRead, seamsOf } from './segments.ts'
 import {
   type AppendBatch,
   type JournalPart,
@@ -145,9 +145,22 @@ class MemoryStorage implements SessionStorage {
     return this.#rewrite(id, stored => withPreviousBack(id, stored, epoch))
   }
 
-  async read(id: SessionId, from?: SessionSeq, to?: SessionSeq, limit = Infinity): Promise<readonly Segment[]> {
+  async read(id: SessionId, from?: SessionSeq, to?: SessionSeq): Promise<readonly Segment[]> {
     this.#checkOpen()
-    return this.#read(id, from, to).slice(0, Math.max(1, limit))
+    return this.#read(id, from, to)
+  }
+
+  async seams(id: SessionId, from?: SessionSeq, to?: SessionSeq): Promise<readonly SessionSeq[]> {
+    this.#checkOpen()
+    const record = this.#records.get(id)
+    if (!record) throw notStored(id)
+    return planRead(record, from, to).flatMap(part => {
+      const { segments } = this.#logs.get(part.logId) ?? new MemoryLog()
+      return seamsOf(
+        part,
+        segments.map(({ firstSeq }) => firstSeq),
+      )
+    })
   }
 
   async readRanges(id: SessionId, ranges: readonly SeqRange[]): Promise<readonly (readonly Segment[])[]> {
@@ -182,7 +195,7 @@ class MemoryStorage implements SessionStorage {
     const record = toMerge(id, this.#records.get(id) ?? null, epoch)
     const log = this.#log(record.logId)
     const segments = log.segments.filter(({ firstSeq }) => firstSeq >= record.mergedTo)
-    const { merges, mergedTo } = planMerge(segments, record.mergedTo)
+    const { merges, mergedTo } = planMerge(segments, record.mergedTo, true)
     const pages = new Map(merges.flatMap(({ page, parts }) => parts.map((part, at) => [part, at === 0 ? [page] : []])))
     log.segments = log.segments.flatMap(segment => pages.get(segment) ?? [segment])
     this.#records.set(id, { ...record, mergedTo })

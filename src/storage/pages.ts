@@ -16,10 +16,10 @@ export type MergePlan = {
 }
 
 /**
- * What becomes of the consecutive segments of a log from `from` on. A page that is still small stands open: it is put
- * together again with what comes after it. What is no text of an array stays alone: it must not spoil its neighbours.
+ * What becomes of the consecutive segments of a log from `from` on, `isEnd` when no others follow. A page that is still
+ * small stands open, and so does the last one while others follow: it is put together again with what comes after it. What is no text of an array stays alone: it must not spoil its neighbours.
  */
-export function planMerge(segments: readonly Segment[], from: SessionSeq): MergePlan {
+export function planMerge(segments: readonly Segment[], from: SessionSeq, isEnd: boolean): MergePlan {
   const merges: Merge[] = []
   let mergedTo = from
   let parts: Segment[] = []
@@ -36,9 +36,10 @@ export function planMerge(segments: readonly Segment[], from: SessionSeq): Merge
     if (size + segment.text.length > LARGE_PAGE || !isArray) close()
     parts.push(segment)
     size += segment.text.length
-    if (size >= SMALL_PAGE || !isArray) close()
+    if (!isArray) close()
   }
-  if (parts.length > 1) merges.push({ page: joined(parts), parts })
+  if (isEnd && size >= SMALL_PAGE) close()
+  else if (parts.length > 1) merges.push({ page: joined(parts), parts })
   return { merges, mergedTo }
 }
 

@@ -87,6 +87,11 @@ export function fitSegments(id: SessionId, part: ReadPart, segments: readonly Se
   return segments
 }
 
+/** Where a stretch can be cut without cutting a segment, of a log whose segments begin at `firsts`. */
+export function seamsOf({ from, to }: ReadPart, firsts: readonly number[]): readonly SessionSeq[] {
+  return [from, ...firsts.filter(first => first > from && first < to).map(SessionSeq)]
+}
+
 /** The events of an inherited segment that belong to the session. */
 function cut(id: SessionId, part: ReadPart, segment: Segment): Segment {
   const from = Math.max(segment.firstSeq, part.start)

@@ -185,12 +185,17 @@ export interface SessionStorage {
   /**
    * Segments that hold the events `from` (inclusive) to `to` (exclusive, default: all), inherited ones included, in
    * order. The first and last segment may reach beyond the range; callers cut. The ranges asked for must be stored.
-   * With a `limit`, about as many segments from the beginning of the range, at least one: go on where they end.
    *
    * @throws {StorageError} `not-found` for an unknown session.
    * @throws {StorageError} `not-found` too for a range that is not stored, `corrupt` when segments leave a gap.
    */
-  read(id: SessionId, from?: SessionSeq, to?: SessionSeq, limit?: number): Promise<readonly Segment[]>
+  read(id: SessionId, from?: SessionSeq, to?: SessionSeq): Promise<readonly Segment[]>
+
+  /**
+   * Where a range can be cut so that no segment is read twice: its beginning, then wherever another segment begins. None
+   * for an empty range. @throws {StorageError} `not-found` as `read` does.
+   */
+  seams(id: SessionId, from?: SessionSeq, to?: SessionSeq): Promise<readonly SessionSeq[]>
 
   /** What `read` answers for each of the ranges, in one transaction. @throws {StorageError} as `read` does. */
   readRanges(id: SessionId, ranges: readonly SeqRange[]): Promise<readonly (readonly Segment[])[]>

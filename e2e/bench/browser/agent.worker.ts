@@ -1,10 +1,14 @@
 /**
  * The worker of an application: serves sessions, and answers each prompt with as many deltas as the page's configuration
  * says. The answer begins to flow when the page posts `go`.
+ *
+ * With `hand` in its address it runs the same agent without `serve`, and what the page learns is written by hand: `each`
+ * posts every frame by itself, `last` only says when the last delta was there.
  */
-import type { StreamChunk } from 'palimpsest/core'
+import { SessionId, type StreamChunk } from 'palimpsest/core'
+import { imageOffloading, sessionInvariant } from 'palimpsest/plugins'
 import { type Gate, gate, type ScriptedItem, scriptedModel } from 'palimpsest/testing'
-import { indexedDbStorage, serve } from 'palimpsest/worker'
+import { Agent, type AssistantStreamFrame, indexedDbStorage, serve, Sessions, webLease } from 'palimpsest/worker'
 
 export type DeltaConfig = {
   readonly deltas: number
@@ -17,11 +21,9 @@ let next: Gate = gate()
 
 addEventListener('message', ({ data }: MessageEvent<unknown>) => {
   if (data === 'go') next.open()
-  if (data === 'raw') for (let index = 0; index < rawCount(); index += 1) postMessage(delta)
 })
 
 const search = new URL(location.href).searchParams
-const rawCount = (): number => Number(search.get('raw'))
 const delta: StreamChunk = { type: 'text-delta', index: 0, text: TEXT }
 
 /** A pause that begins when it is come to. */
@@ -41,7 +43,38 @@ function* answer({ deltas, pauseEach }: DeltaConfig): Generator<ScriptedItem> {
   yield { type: 'finish', reason: { kind: 'stop' } }
 }
 
-serve<DeltaConfig>({
-  storage: indexedDbStorage({ name: search.get('database') ?? 'palimpsest-agent' }),
-  agent: ({ config }) => ({ model: scriptedModel([[...answer(config)]]) }),
-})
+const storage = indexedDbStorage({ name: search.get('database') ?? 'palimpsest-agent' })
+const setup = (config: DeltaConfig) => ({ model: scriptedModel([[...answer(config)]]) })
+
+async function serveByHand(hand: string, config: DeltaConfig): Promise<void> {
+  const newId = () => crypto.randomUUID()
+  const sessions = new Sessions({
+    storage,
+    lease: webLease(),
+    now: Date.now,
+    newId,
+    projections: [imageOffloading],
+    liveInvariants: [sessionInvariant],
+  })
+  let arrived = 0
+  const onFrame = (frame: AssistantStreamFrame): void => {
+    if (hand === 'each') return postMessage(frame)
+    if (frame.kind !== 'chunk') return
+    const { type } = frame.chunk
+    if (type === 'text-delta') arrived += 1
+    if (type === 'block-start' || (type === 'text-delta' && arrived === config.deltas)) postMessage(frame)
+  }
+  const live = await sessions.open(SessionId('deltas'))
+  const agent = new Agent({ live, setup: () => setup(config), now: Date.now, newId, onFrame })
+  addEventListener('message', ({ data }: MessageEvent<unknown>) => {
+    if (data !== 'send') return
+    arrived = 0
+    const { done } = agent.send({ text: 'Say it' })
+    done.then(reason => postMessage(reason))
+  })
+  postMessage('ready')
+}
+
+const hand = search.get('hand')
+if (hand === null) serve<DeltaConfig>({ storage, agent: ({ config }) => setup(config) })
+else void serveByHand(hand, { deltas: Number(search.get('deltas')), pauseEach: null })

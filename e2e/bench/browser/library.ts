@@ -65,11 +65,18 @@ export async function buildLog({
   const again = await sessions.open(SessionId(id))
   await again.flush()
   const jsonBytes = await storeBeside(database, again, rows)
+  await untilMerged(storage, id)
   const { length, surface: last } = again.session
   const nodes = last.nodes.length
   await sessions.close(SessionId(id))
   await storage.close()
   return { length, nodes, jsonBytes }
+}
+
+/** A log at rest: its segments have become pages, which the library does while nothing else is to do. */
+async function untilMerged(storage: SessionStorage, id: string): Promise<void> {
+  const { epoch = 0 } = (await storage.get(SessionId(id))) ?? {}
+  while (await storage.merge(SessionId(id), epoch));
 }
 
 function liveOf(sessions: Sessions, id: string): LiveSession {

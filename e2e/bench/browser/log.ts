@@ -42,7 +42,7 @@ export const eventsOf = (range: WorkloadRange): readonly WorkloadEvent[] => [...
 /** Events that are written to a database. */
 export type Writing = WorkloadRange & {
   readonly database: string
-  /** Writes a fifth to another database first: a worker that writes much has written before. */
+  /** Writes as much to another database first: a worker that writes much has written before. */
   readonly warmUp: boolean
 }
 
@@ -52,7 +52,7 @@ export async function writing<Result>(
   write: (database: string, events: readonly WorkloadEvent[]) => Promise<Result>,
 ): Promise<Result> {
   const events = eventsOf(range)
-  if (warmUp) await write(`${database}-warm-up`, events.slice(0, Math.ceil(events.length / 5)))
+  if (warmUp) await write(`${database}-warm-up`, events)
   return write(database, events)
 }
 

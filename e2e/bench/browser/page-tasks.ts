@@ -65,7 +65,7 @@ export async function batchedAppends({ database, count }: Named & { readonly cou
 // ── Deltas ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 export type DeltaOutcome = {
-  /** From the first delta being allowed to the last being here, ms. */
+  /** From the first delta being allowed to the last being applied, ms. */
   readonly time: number
   /** Messages of the worker that brought deltas. */
   readonly messages: number
@@ -118,24 +118,46 @@ async function oneTurn(session: ClientSession, worker: Worker, deltas: number): 
   return time
 }
 
-/** The same deltas, each posted by itself; ms. */
-export async function rawDeltas({ database, deltas }: Named & { readonly deltas: number }): Promise<number> {
-  const worker = agentWorker({ database, raw: String(deltas) })
-  const once = () =>
-    new Promise<number>(resolve => {
-      let arrived = 0
-      const start = performance.now()
-      worker.onmessage = () => {
-        arrived += 1
-        if (arrived === deltas) resolve(performance.now() - start)
+type ByHand = Named & {
+  readonly deltas: number
+  /** Whether every frame is posted by itself, or only the last delta. */
+  readonly post: 'each' | 'last'
+}
+
+/** The same deltas of the same agent, in a worker that tells the page by hand; ms. */
+export async function deltasByHand({ database, deltas, post }: ByHand): Promise<number> {
+  const worker = agentWorker({ database, hand: post, deltas: String(deltas) })
+  const message = (isIt: (data: unknown) => boolean) =>
+    new Promise<void>(resolve => {
+      worker.onmessage = ({ data }: MessageEvent<unknown>) => {
+        if (isIt(data)) resolve()
       }
-      worker.postMessage('raw')
     })
+  const expected = post === 'each' ? deltas : 1
+  const once = async (): Promise<number> => {
+    const begun = message(data => chunkType(data) === 'block-start')
+    worker.postMessage('send')
+    await begun
+    let arrived = 0
+    const ended = message(data => {
+      if (chunkType(data) === 'text-delta') arrived += 1
+      return arrived === expected
+    })
+    const start = performance.now()
+    worker.postMessage('go')
+    await ended
+    const time = performance.now() - start
+    await message(data => (data as { kind?: unknown }).kind === 'completed')
+    return time
+  }
+  await message(data => data === 'ready')
   await once()
   const time = await once()
   worker.terminate()
   return time
 }
+
+const chunkType = (frame: unknown): unknown => (frame as { chunk?: { type?: unknown } }).chunk?.type
 
 /** Counts messages with frames on every channel that is made until `stop`. */
 function countFeedMessages(): { readonly messages: number; stop(): void } {

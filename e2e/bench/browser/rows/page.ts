@@ -12,7 +12,8 @@ export const pageRows: BrowserRows = async bench => {
       single: () => bench.onPage('singleAppends', { database: database(), count }),
       batched: () => bench.onPage('batchedAppends', { database: database(), count }),
       deltas: async () => (await bench.onPage('modelDeltas', { database: database(), deltas, pauseEach: null })).time,
-      raw: () => bench.onPage('rawDeltas', { database: database(), deltas }),
+      each: () => bench.onPage('deltasByHand', { database: database(), deltas, post: 'each' }),
+      unwatched: () => bench.onPage('deltasByHand', { database: database(), deltas, post: 'last' }),
     },
     { rounds: 7, warmUp: 1 },
   )
@@ -20,6 +21,7 @@ export const pageRows: BrowserRows = async bench => {
   for (let round = 0; round < (bench.quick ? 1 : 3); round += 1) {
     paced.push(await bench.onPage('modelDeltas', { database: database(), deltas, pauseEach: 20 }))
   }
+  console.log(times)
   const messages = median(paced.map(outcome => outcome.messages))
   const frames = median(paced.map(outcome => outcome.frames))
   return [
@@ -29,7 +31,13 @@ export const pageRows: BrowserRows = async bench => {
       times.batched,
       '≤ 2.5×',
     ),
-    bench.row(`${deltas} deltas to a page, against a postMessage each, ms`, times.deltas, times.raw, '≥ 7×'),
+    // What the same agent takes for the same deltas when no page hears of them is no cost of the way to the page.
+    bench.row(
+      `${deltas} deltas from an agent to a page, against a postMessage of each frame, without the agent's own time, ms`,
+      times.deltas - times.unwatched,
+      times.each - times.unwatched,
+      '≥ 7×',
+    ),
     bench.row(`${deltas} deltas, 20 each ms, to a page, messages against animation frames`, messages, frames, '≤ 1×'),
   ]
 }
