@@ -17,7 +17,13 @@ export type WireMessage = Record<string, unknown>
 
 /** What the page offers to tests at `?e2e`. */
 export type TestHook = {
-  readonly palimpsest: { readonly sessions: { readonly delete: (id: string) => Promise<void> } }
+  readonly palimpsest: {
+    readonly sessions: {
+      readonly delete: (id: string) => Promise<void>
+      readonly export: (id: string) => Promise<Blob>
+      readonly import: (text: string, how: { readonly id: string }) => Promise<unknown>
+    }
+  }
   readonly session: () => {
     readonly length: number
     readonly append: (
@@ -125,10 +131,18 @@ export class Demo {
     return this.page.locator('.row.agent.live .body')
   }
 
-  /** Deletes a session of the list by its title, as a person does. It is gone from the browser a little later. */
+  /** Deletes a session of the list by its title, as a person does. It can be brought back. */
   async remove(title: string): Promise<void> {
     await this.page.locator('#sessions .session', { hasText: title }).hover()
     await this.page.getByRole('button', { name: `Delete ${title}`, exact: true }).click()
+  }
+
+  /** What was deleted and can be brought back, opened. */
+  async openDeleted(): Promise<Locator> {
+    const deleted = this.page.locator('#deleted')
+    if ((await deleted.getAttribute('open')) === null) await deleted.locator('summary').click()
+    await expect(deleted).toHaveAttribute('open', '')
+    return deleted
   }
 
   async startSession(): Promise<string> {

@@ -291,18 +291,25 @@ test('[E22] a session that is exported and given back is the same one; its trans
   expect((await demo.stored(id)).slice(0, events.length)).toEqual(events)
 })
 
-test('[E22] a session that waits to be deleted and is given back stays', async ({ demo, page }) => {
+test('[E22] the file of a deleted session becomes one of its own, and the deleted one stays as it is', async ({
+  demo,
+  page,
+}) => {
   const id = await demo.open()
   await demo.ask('Short lived. [fast]')
   const log = await exported(page, /^Export log of/)
   await demo.remove('Short lived.')
   await expect(page.locator('.undo')).toContainText('Undo')
   await dropFiles(page, log)
-  await expect(page.locator('.undo')).toBeEmpty()
+  await expect(demo.rows).toHaveCount(3)
+  expect(demo.id).not.toBe(id)
+  await expect(page.locator('#sessions .session[aria-current]')).toHaveText('Short lived')
+  await expect(page.locator('#deleted summary')).toHaveText('Deleted (1)…')
+  await page.locator('.undo').getByRole('button', { name: 'Undo' }).click()
   await expect.poll(() => demo.id).toBe(id)
-  await page.waitForTimeout(9_000)
-  expect(await demo.stored(id)).not.toEqual([])
-  await expect(page.locator('#sessions .session[aria-current]')).toHaveText('Short lived.')
+  await expect(demo.rows).toHaveCount(3)
+  await expect(page.locator('#sessions .session[title="Short lived."]')).toHaveCount(1)
+  await expect(page.locator('#sessions .session[title="Short lived"]')).toHaveCount(1)
 })
 
 test('[E22] the name of an exported file is one that every system takes', async ({ demo, page }) => {

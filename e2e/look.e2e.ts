@@ -58,6 +58,54 @@ for (const width of [360, 1440] as const) {
     await look(page, 'undo', width)
   })
 
+  test(`[E12] pinned and deleted sessions and the storage can be read by everybody, ${width} px`, async ({
+    demo,
+    page,
+  }) => {
+    await page.addInitScript(() => {
+      const { storage } = navigator as { storage?: StorageManager } // an empty page has none
+      if (storage !== undefined) storage.estimate = async () => ({ usage: 12_400_000, quota: 1e10 })
+    })
+    await openAt(demo, width)
+    const showSessions = async () => {
+      if (width === 360) await page.getByRole('button', { name: 'Sessions', exact: true }).click()
+    }
+    await demo.ask('Trip to the lighthouse, by ferry [fast]')
+    await showSessions()
+    await page.getByRole('button', { name: 'Pin Trip to the lighthouse' }).click()
+    await expect(page.locator('.pin-mark')).toBeVisible()
+    for (const prompt of ['Where the tide tables are kept', 'A shopping list', 'Tides in December', 'Old plans']) {
+      await page.keyboard.press('Escape')
+      await demo.open()
+      await demo.ask(`${prompt} [fast]`)
+    }
+    for (const [title, words] of [
+      ['Old plans', 'Deleted (1)…'],
+      ['A shopping list', 'Deleted (2)…'],
+    ] as const) {
+      await showSessions()
+      await demo.remove(title)
+      await expect(page.locator('#deleted summary')).toHaveText(words)
+      await page.keyboard.press('Escape')
+    }
+    await showSessions()
+    await demo.openDeleted()
+    await expect(page.locator('.undo')).toBeEmpty({ timeout: 10_000 })
+    await look(page, 'deleted', width)
+    await page.getByRole('button', { name: 'Ask the browser to keep it' }).click()
+    await expect(page.locator('#storage [role=status]').last()).not.toBeEmpty()
+    await look(page, 'asked', width)
+    await page.keyboard.press('Escape')
+    const gone = demo.id
+    await showSessions()
+    await demo.remove((await page.locator('#conversation-title').textContent()) ?? '')
+    await expect.poll(() => demo.id).not.toBe(gone)
+    await page.goto('about:blank')
+    await page.goto(`/?e2e#session=${gone}`)
+    await expect(page.getByRole('button', { name: 'Bring it back' })).toBeVisible()
+    await look(page, 'deleted-address', width)
+  })
+
   test(`[E12] a finished conversation and its sheets can be read by everybody, ${width} px`, async ({ demo, page }) => {
     await openAt(demo, width)
     await demo.ask('Think, and remember that the tide is high at noon. [fast]')

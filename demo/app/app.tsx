@@ -24,7 +24,7 @@ import { SessionsPanel } from '../sessions/sessions-panel.tsx'
 import { StorageLine } from '../sessions/storage-line.tsx'
 import { Sheet } from './sheet.tsx'
 import { ThemeButton } from './theme-button.tsx'
-import { titleFrom, titleOf } from '../sessions/titles.ts'
+import { isUnused, titleFrom, titleOf } from '../sessions/titles.ts'
 import { useKeepFocus } from './use-keep-focus.ts'
 import { selectCurrentRow, useKeyboard } from './use-keyboard.ts'
 import { Undo } from '../sessions/undo.tsx'
@@ -114,8 +114,8 @@ export function App({ palimpsest, lost, provider }: AppProps): ReactElement {
     ),
   )
   const sessions = useMemo(
-    () => list.sessions?.filter(each => !deletions.leaving.has(each.id)) ?? null,
-    [list.sessions, deletions.leaving],
+    () => list.sessions?.filter(each => !deletions.leaving.has(each.id) && (each.id === id || !isUnused(each))) ?? null,
+    [list.sessions, deletions.leaving, id],
   )
   /** Whoever deletes a session is led to the way back. */
   const [removed, setRemoved] = useState<string | null>(null)

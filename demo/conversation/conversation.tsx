@@ -39,7 +39,8 @@ export function Conversation(props: ConversationProps): ReactElement {
   const status = useStatus(session)
   const snapshot = useTranscript(session)
   const { transcript } = snapshot
-  const isEmpty = held.state === 'open' && snapshot.state === 'ready' && transcript.to === 0
+  const isEmpty =
+    held.state === 'open' && snapshot.state === 'ready' && transcript.to <= 1 && countItems(transcript) === 0
   const isWaiting = held.state === 'refused' || isEmpty
   const isDeleted = held.state === 'refused' && errorFacts(held.error).code === 'deleted'
   const { view, content, isAtEnd, toEnd } = useFollow(id, isWaiting)

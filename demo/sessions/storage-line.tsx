@@ -45,7 +45,7 @@ export function StorageLine({ palimpsest, changed }: StorageLineProps): ReactEle
         {words.warning}
       </p>
       {!state.isPersisted && state.usage !== 0 && (
-        <button type="button" className="quiet" onClick={ask}>
+        <button type="button" onClick={ask}>
           Ask the browser to keep it
         </button>
       )}

@@ -20,5 +20,9 @@ export function titleFrom(prompt: string): string {
   return wellFormedText(rest === undefined ? title : `${title}…`)
 }
 
-export const titleOf = ({ title, eventCount }: Pick<SessionSummary, 'title' | 'eventCount'>): string =>
-  title ?? (eventCount === 0 ? 'New session' : 'Untitled')
+type Named = Pick<SessionSummary, 'title' | 'eventCount'>
+
+/** Nothing was said in it: opening one again leaves a single mark. */
+export const isUnused = ({ title, eventCount }: Named): boolean => title === null && eventCount <= 1
+
+export const titleOf = (session: Named): string => session.title ?? (isUnused(session) ? 'New session' : 'Untitled')

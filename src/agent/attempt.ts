@@ -12,7 +12,6 @@ import {
   type Settlement,
 } from '../core/settlement.ts'
 import { StreamAssembler } from '../core/stream.ts'
-import { wellFormedBlock } from '../core/well-formed.ts'
 import { chunkProblem } from '../core/stream-grammar.ts'
 import { packStream, type TimedChunk } from '../core/stream-records.ts'
 import { failureOf } from './failure.ts'
@@ -116,7 +115,7 @@ export async function runAttempt(options: AttemptOptions): Promise<AttemptOutcom
       return { kind: 'failed', failure: finished.failure }
     }
     try {
-      const { blocks, finish, replayState } = assembler.assemble({ dropBlankText: true })
+      const { blocks, finish, replayState } = assembler.assemble({ dropBlankText: true, wellFormed: true })
       const content = withUniqueCalls(blocks, request.messages)
       const answer = { content, stream: packStream(chunks), usage: assembler.usage, replayState }
       const event = commit(settledMessage(call, answer)) as EventOf<'assistant/message'>
@@ -137,11 +136,10 @@ export async function runAttempt(options: AttemptOptions): Promise<AttemptOutcom
  * came.
  */
 function withUniqueCalls(content: readonly ContentBlock[], sent: readonly Message[]): readonly ContentBlock[] {
-  const wellFormed = content.map(wellFormedBlock)
-  if (!wellFormed.some(block => block.type === 'tool-call')) return wellFormed
+  if (!content.some(block => block.type === 'tool-call')) return content
   const used = new Set<string>()
   for (const message of sent) for (const block of message.content) if (block.type === 'tool-call') used.add(block.id)
-  return wellFormed.map(block => {
+  return content.map(block => {
     if (block.type !== 'tool-call') return block
     const wanted = block.id === '' ? 'call' : block.id
     let id: string = wanted
@@ -156,21 +154,21 @@ function withUniqueCalls(content: readonly ContentBlock[], sent: readonly Messag
 async function* untilAborted<Item>(source: AsyncIterable<Item>, signal: AbortSignal): AsyncGenerator<Item, void, void> {
   if (signal.aborted) return
   const iterator = source[Symbol.asyncIterator]()
-  let onAbort = (): void => {}
-  const aborted = new Promise<null>(resolve => {
-    onAbort = () => resolve(null)
-    signal.addEventListener('abort', onAbort, { once: true })
-  })
+  let stop = (): void => {}
+  const onAbort = (): void => stop()
+  signal.addEventListener('abort', onAbort, { once: true })
+  // No race with one promise for all: that would keep what each of them came to until the answer ends.
+  const next = () =>
+    new Promise<IteratorResult<Item, unknown> | null>((resolve, reject) => {
+      stop = () => resolve(null)
+      if (signal.aborted) stop()
+      // After a stop its late failure is the cancellation's own echo.
+      iterator.next().then(resolve, reject)
+    })
   try {
     for (;;) {
-      const next = iterator.next()
-      const result = await Promise.race([next, aborted])
-      if (result === null) {
-        // Its late failure is the cancellation's own echo.
-        next.catch(() => undefined)
-        return
-      }
-      if (result.done === true) return
+      const result = await next()
+      if (result === null || result.done === true) return
       yield result.value
     }
   } finally {

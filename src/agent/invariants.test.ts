@@ -69,6 +69,7 @@ describe('what the agent writes', () => {
       'in a call',
       { hang: true, after: [{ type: 'tool-call-delta', index: 0, id: 'a', name: 'read', argumentsDelta: '{' }] },
     ],
+    ['in a surrogate pair', { hang: true, after: [text('net \ud83c')] }],
     ['stubbornly', { hang: true, stubborn: true, after: [text('Hel')] }],
   ])('[I1, A7] is lawful when a turn is stopped %s', async (_when, step) => {
     const kit = await agentKit({ model: scriptedModel([step, { text: 'end' }]) })

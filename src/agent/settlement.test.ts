@@ -1,7 +1,11 @@
 /** How a model call settles: every row of the table that exists without retries, cancels and failures. */
 import { describe, expect, it } from 'vitest'
-import type { CancelCause, SessionEvent, StreamChunk } from '../core/events.ts'
+import type { CancelCause, EventOf, SessionEvent, StreamChunk } from '../core/events.ts'
 import { CallId } from '../core/ids.ts'
+import { streamInvariant } from '../core/invariants/stream-invariant.ts'
+import { Session } from '../core/session.ts'
+import { expandStream } from '../core/stream-records.ts'
+import { validateLog } from '../format/validate.ts'
 import { type AgentKit, agentKit, countedIds, modelOf, settled, tool, typesOf } from '../testing/agent-kit.ts'
 import { answerChunks, gate, type ScriptedStep, scriptedModel } from '../testing/scripted-model.ts'
 import { Agent } from './agent.ts'
@@ -25,6 +29,11 @@ const failure = { code: 'SERVER', message: 'Out of order', status: 500 }
 /** Events of the turn after what every step begins with. */
 const afterRequest = (events: readonly SessionEvent[]): readonly SessionEvent[] =>
   events.slice(events.findIndex(event => event.type === 'request/header') + 2)
+const withText = (event: SessionEvent, said: string): SessionEvent => {
+  const copy = structuredClone(event) as { data: { message: { content: unknown } } }
+  copy.data.message.content = [{ type: 'text', text: said }]
+  return copy as unknown as SessionEvent
+}
 const endOf = (events: readonly SessionEvent[]) => events.at(-1)?.data
 
 /** One turn against `step`, then one that must work, and the events of the first. */
@@ -182,6 +191,23 @@ describe('settlement', () => {
     expect(events[0]?.data).toMatchObject({ message: { content } })
     expect(runs).toEqual([])
     await expectUsable(kit)
+  })
+
+  const cut = { hang: true, after: [text('net \ud83c')] } as const
+  it.each<[string, ScriptedStep, string]>([
+    ['cut by a stop inside of one', cut, 'net '],
+    ['whole, with half of one', { text: 'net \ud83c' }, 'net \ufffd'],
+  ])('[A7, I9, F9, L13] an answer of surrogate pairs is lawful: %s', async (_what, step, said) => {
+    const { kit, events } = await settle(step, ({ agent }) => agent.cancel())
+    const { data } = events[0] as EventOf<'assistant/message'>
+    expect(data.message.content).toEqual([{ type: 'text', text: said }])
+    expect(expandStream(data.stream).map(({ chunk }) => chunk)).toContainEqual(text('net \ud83c'))
+    const log = await kit.stored()
+    expect(validateLog({ header: kit.live.session.header, events: log })).toEqual([])
+    const restored = { header: kit.live.session.header, events: [...log], now: () => 1, invariants: [streamInvariant] }
+    expect(Session.fromRestore(restored).firstLiveSeq).toBe(log.length)
+    const lie = log.map(event => (event.seq === events[0]?.seq ? withText(event, `${said}!`) : event))
+    expect(validateLog({ header: kit.live.session.header, events: lie })).toMatchObject([{ code: 'stream' }])
   })
 
   it('A7 a call is run though the answer says it stopped', async () => {

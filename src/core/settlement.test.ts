@@ -32,6 +32,7 @@ import { requestMessages } from './request-messages.ts'
 import { Session } from './session.ts'
 import type { RestoreOptions } from './session-options.ts'
 import { interruptedSettlements, type RunningCall, settleEvents } from './settlement.ts'
+import { streamMismatch } from './stream-grammar.ts'
 import { expandStream, type TimedChunk } from './stream-records.ts'
 import { turnsFold } from './turns.ts'
 
@@ -106,15 +107,20 @@ describe('a call that was cut off', () => {
     ['a closed block and an open one', [...chunksOf([{ type: 'reasoning', text: 'hm' }]), text('So', 1)], [{ type: 'reasoning', text: 'hm' }, { type: 'text', text: 'So' }]], // biome-ignore format: one line
     ['text and half a call', [text('Look:'), half('{"pa')], [{ type: 'text', text: 'Look:' }]],
     ['text and a whole call', [text('Look:'), ...chunksOf([toolCall('c0'), toolCall('c1')]).slice(2)], [{ type: 'text', text: 'Look:' }]], // biome-ignore format: one line
-    ['half a surrogate pair', [text('Hi \ud83d')], [{ type: 'text', text: 'Hi \ufffd' }]],
+    ['what came before half a surrogate pair', [text('Hi \ud83d')], [{ type: 'text', text: 'Hi ' }]],
+    ['a pair that came in two', [text('Hi \ud83d'), text('\ude00')], [{ type: 'text', text: 'Hi \u{1f600}' }]],
+    ['half a pair in the middle', [text('H\ud83di \ude00')], [{ type: 'text', text: 'H\ufffdi \ufffd' }]],
+    ['half a pair that ends a block', chunksOf([{ type: 'text', text: 'Hi \ud83d' }]), [{ type: 'text', text: 'Hi \ufffd' }]], // biome-ignore format: one line
+    ['a block without the half pair of another', [text('Hi'), reasoning('\ud83d', 1)], [{ type: 'text', text: 'Hi' }]],
     ['text in a block of white space and another', [text(' '), text('x', 1)], [{ type: 'text', text: 'x' }]],
     ['all of it, but for the event', [...chunksOf([{ type: 'text', text: 'all' }]), finishOf('stop')], [{ type: 'text', text: 'all' }]], // biome-ignore format: one line
-  ])('[R9, A3] keeps %s', (_name, chunks, content) => {
+  ])('[R9, A3, I9] keeps %s', (_name, chunks, content) => {
     const session = opened(log(...running), settleEvents(call, timed(...chunks)))
     expect(typesOf(added(session))).toEqual(['assistant/message', 'step/end', 'turn/end'])
     const { data } = session.eventAt(5) as { data: EventData['assistant/message'] }
     expect(data.message.content).toEqual(content)
     expect(expandStream(data.stream)).toEqual(timed(...chunks))
+    expect(streamMismatch(data, { exact: true })).toBeNull()
     const { messages, changes } = requestMessages(session.messages)
     expect(changes).toEqual([])
     expect(validateOpenAiChat(openAiBody(messages))).toEqual([])
@@ -123,6 +129,7 @@ describe('a call that was cut off', () => {
   it.each<[string, readonly StreamChunk[]]>([
     ['nothing', []],
     ['white space', [text(' \n')]],
+    ['half a surrogate pair', [text(' \ud83d')]],
     ['half a call', [half('{"pa')]],
     ['a whole call', chunksOf([toolCall('c')])],
     ['usage', [usage]],

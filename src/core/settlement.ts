@@ -8,7 +8,6 @@ import type { RestoreOptions } from './session-options.ts'
 import { StreamAssembler } from './stream.ts'
 import { chunkProblem } from './stream-grammar.ts'
 import { packStream, type TimedChunk } from './stream-records.ts'
-import { wellFormedBlock } from './well-formed.ts'
 
 /** What is known of a model call that is running: enough to settle it without the model. */
 export type RunningCall = {
@@ -82,7 +81,7 @@ export function interruptedSettlements(
   }
   const stream = packStream(taken)
   // No calls among them: what was interrupted runs no tools.
-  const content = assembler.interruptedPrefix().map(wellFormedBlock)
+  const content = assembler.interruptedPrefix({ wellFormed: true })
   const attempt = settledAttempt(call, stream)
   if (content.length === 0) return [attempt]
   return [settledMessage(call, { content, stream, usage: assembler.usage, interrupted: true }), attempt]

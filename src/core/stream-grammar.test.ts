@@ -217,6 +217,23 @@ describe('a message and its stream', () => {
     expect(exactly(payload(chunks, content, { usage: counts }))).toContain('has 1 blocks')
   })
 
+  it('[L14, R9, I9] are the same when half a surrogate pair at the cut is left out, mended, or there as it came', () => {
+    const chunks = [text('net \ud83c')]
+    const cut = (said: string, of = chunks) => both(payload(of, [textBlock(said)], { interrupted: true }))
+    for (const said of ['net ', 'net \ufffd', 'net \ud83c']) expect(cut(said)).toEqual([null, null])
+    const mismatch = 'message.content[0] differs from what the stream yields'
+    for (const said of ['net', 'ne', 'net \ud83d', 'net \ufffd ']) expect(cut(said)).toEqual([mismatch, mismatch])
+    // Nothing cut these: one is whole, one ended, one is half of another kind.
+    expect(cut('net ', [text('net \ud83c'), text('\udf10')])).toEqual([mismatch, mismatch])
+    expect(cut('net ', [end(textBlock('net \ud83c'))])).toEqual([mismatch, mismatch])
+    expect(cut('net ', [text('net \udf10')])).toEqual([mismatch, mismatch])
+    expect(both(payload([...chunks, finish()], [textBlock('net ')]))).toEqual([mismatch, mismatch])
+    // A block of nothing else goes whole.
+    const two = [text('a'), thought('\ud83c', 1)]
+    expect(both(payload(two, [textBlock('a')], { interrupted: true }))).toEqual([null, null])
+    expect(both(payload(two, [], { interrupted: true }))[0]).toContain('has 0 blocks')
+  })
+
   describe('without exactness', () => {
     it('[L14, A3] blank text may be left out, with its entry of the replay state', () => {
       const chunks = [text('\n'), text('a', 1), finish('stop', { blocks: ['blank', 'a'] })]
@@ -230,16 +247,18 @@ describe('a message and its stream', () => {
       expect(roughly(payload([thought(' '), finish()], []))).toContain('has 0 blocks')
     })
 
-    it('[L14, A3] halves of surrogate pairs may be mended', () => {
+    it('[L14, A3, I9] halves of surrogate pairs may be mended, with exactness too', () => {
       const chunks = [text('a\ud800'), thought('\udc00', 1), args('"\ud83d"', 2, 'c\ud800', 'r\ud800'), finish()]
       const mended = [
         textBlock('a\ufffd'),
         { type: 'reasoning', text: '\ufffd' } as const,
         toolCall('c\ufffd', '"\ufffd"', 'r\ufffd'),
       ]
-      expect(exactly(payload(chunks, mended))).toContain('content[0]')
-      expect(roughly(payload(chunks, mended))).toBeNull()
-      expect(roughly(payload([text('\ud800'), finish()], [textBlock('?')]))).toContain('content[0]')
+      expect(both(payload(chunks, mended))).toEqual([null, null])
+      for (const said of ['?', '', 'a\ufffd', '\udc00', '\ufffd\ufffd']) {
+        const mismatch = 'message.content[0] differs from what the stream yields'
+        expect(both(payload([text('\ud800'), finish()], [textBlock(said)]))).toEqual([mismatch, mismatch])
+      }
       // A pair that came in two deltas is whole.
       expect(exactly(payload([text('\ud83d'), text('\ude00'), finish()], [textBlock('\u{1f600}')]))).toBeNull()
     })
@@ -286,6 +305,9 @@ describe('a message and its stream', () => {
         const assembler = new StreamAssembler()
         for (const each of all) assembler.push(each)
         const kept = assembler.assemble({ dropBlankText: true })
+        const wellFormed = payload(all, assembler.assemble({ wellFormed: true }).blocks, more)
+        const told = replayState === undefined ? wellFormed : withReplay(wellFormed, replayState)
+        expect(both(told)).toEqual([null, null])
         const mended = payload(
           all,
           kept.blocks
@@ -302,6 +324,8 @@ describe('a message and its stream', () => {
         const visible = assembler.interruptedPrefix()
         const cut = payload(chunks, visible, { ...more, interrupted: true })
         expect(both(cut)).toEqual([null, null])
+        const sound = assembler.interruptedPrefix({ wellFormed: true })
+        expect(both(payload(chunks, sound, { ...more, interrupted: true }))).toEqual([null, null])
       }),
       { numRuns: 300 },
     )

@@ -108,8 +108,9 @@ const mayBreakOff = (kind: string): boolean => isFailed(kind) || kind === 'max-t
  * How a message differs from what its stream yields; null when it does not, or when there is no stream. Content, usage
  * and replay state count, also when they are missing. Never throws.
  *
- * With `exact` they are equal, as the format has it. Otherwise what this library changes on purpose is passed over:
- * blank text left out, half surrogate pairs mended, calls without a name or with a used id named anew.
+ * With `exact` they are equal, as the format has it, but for half surrogate pairs: the message may have them as they came
+ * or as assembly mends them, since no request can carry them. Otherwise all that this library changes on purpose is passed
+ * over: blank text left out, calls without a name or with a used id named anew.
  */
 export function streamMismatch(
   { stream, message, usage, interrupted }: EventData['assistant/message'],
@@ -125,8 +126,11 @@ export function streamMismatch(
       assembler.push(chunk)
     }
     if (!equalJson(usage, assembler.usage)) return differs('usage')
-    const same = exact ? equalJson : isSameBlock
-    if (interrupted === true) return difference(message, { blocks: assembler.interruptedPrefix() }, same)
+    const same = exact ? isMendedBlock : isSameBlock
+    if (interrupted === true) {
+      const problem = difference(message, { blocks: assembler.interruptedPrefix() }, same)
+      return problem && difference(message, { blocks: assembler.interruptedPrefix({ wellFormed: true }) }, same)
+    }
     const problem = difference(message, assembler.assemble(), same)
     return exact ? problem : problem && difference(message, assembler.assemble({ dropBlankText: true }), same)
   } catch (error) {
@@ -150,11 +154,15 @@ function difference(
   return wrong === -1 ? null : differs(`message.content[${wrong}]`)
 }
 
+/** Whether `said` is the streamed block, as it came or as assembly mends it. */
+const isMendedBlock = (said: ContentBlock, streamed: ContentBlock): boolean =>
+  equalJson(said, streamed) || equalJson(said, wellFormedBlock(streamed))
+
 /** Whether `said` is the streamed block, as it came or as the loop commits it. */
 function isSameBlock(said: ContentBlock, streamed: ContentBlock): boolean {
-  if (equalJson(said, streamed)) return true
+  if (isMendedBlock(said, streamed)) return true
   const block = wellFormedBlock(streamed)
-  if (said.type !== 'tool-call' || block.type !== 'tool-call') return equalJson(said, block)
+  if (said.type !== 'tool-call' || block.type !== 'tool-call') return false
   const wanted = block.id === '' ? 'call' : block.id
   const isRenamed = said.id.startsWith(wanted) && /^(_([2-9]|[1-9]\d+))?$/.test(said.id.slice(wanted.length))
   return isRenamed && equalJson(said, { ...block, id: said.id, name: block.name === '' ? 'unknown' : block.name })

@@ -187,6 +187,22 @@ describe('the prefix of a cancelled stream', () => {
     expect(prefixOf(text('draft'), closed, args('{"pa', 'c1', 'write'))).toEqual([textBlock('closed')])
   })
 
+  it('[L14, R9] is well-formed when asked for, without the half of a surrogate pair it was cut after', () => {
+    const assembler = new StreamAssembler()
+    for (const chunk of [text('\ud83c', 0), text('a\udf10b\ud83c', 1), thought('net \ud83c', 2)]) assembler.push(chunk)
+    assembler.push({ type: 'block-end', index: 2, block: { type: 'reasoning', text: 'net \ud83c' } })
+    expect(assembler.interruptedPrefix({ wellFormed: true })).toEqual([
+      textBlock('a\ufffdb'),
+      { type: 'reasoning', text: 'net \ufffd' },
+    ])
+    expect(assembler.interruptedPrefix()).toHaveLength(3)
+    expect(assembler.assemble({ wellFormed: true }).blocks).toEqual([
+      textBlock('\ufffd'),
+      textBlock('a\ufffdb\ufffd'),
+      { type: 'reasoning', text: 'net \ufffd' },
+    ])
+  })
+
   it('[L14, case 91] is empty when only a tool call, blank text or unknown blocks came', () => {
     expect(prefixOf(args('{"pa', 'c1', 'write'))).toEqual([])
     expect(prefixOf({ type: 'block-end', index: 0, block: toolCall('c1') })).toEqual([])

@@ -3,6 +3,7 @@ import { SessionError } from './errors.ts'
 import type { ContentBlock, FinishReason, StreamChunk, Usage } from './events.ts'
 import { CallId } from './ids.ts'
 import type { JsonValue } from './json.ts'
+import { wellFormedBlock } from './well-formed.ts'
 
 /** What a stream amounts to. */
 export type Assembled = {
@@ -61,13 +62,21 @@ export class StreamAssembler {
 
   /**
    * The whole answer. A stream without a finish chunk counts as `stop`; tool calls of a `max-tokens` finish are dropped,
-   * because truncated calls must not run. `dropBlankText` also drops text blocks with nothing to see.
+   * because truncated calls must not run. `dropBlankText` also drops text blocks with nothing to see, `wellFormed` mends
+   * half surrogate pairs.
    *
    * @throws {SessionError} `stream` when a block of an unknown kind was never closed.
    */
-  assemble({ dropBlankText = false }: { readonly dropBlankText?: boolean } = {}): Assembled {
+  assemble({
+    dropBlankText = false,
+    wellFormed = false,
+  }: {
+    readonly dropBlankText?: boolean
+    readonly wellFormed?: boolean
+  } = {}): Assembled {
     const finish = this.#finish ?? { kind: 'stop' }
-    const blocks = [...this.#blocks.values()].map(finishBlock)
+    const streamed = [...this.#blocks.values()].map(finishBlock)
+    const blocks = wellFormed ? streamed.map(wellFormedBlock) : streamed
     const truncated = finish.kind === 'max-tokens'
     const keep = blocks.map(
       block => !(truncated && block.type === 'tool-call') && !(dropBlankText && isBlankText(block)),
@@ -81,12 +90,19 @@ export class StreamAssembler {
     }
   }
 
-  /** What was visible when the stream was cancelled: text and reasoning that is not only white space (SPEC A7). */
-  interruptedPrefix(): readonly ContentBlock[] {
-    return [...this.#blocks.values()]
-      .map(block => block.closed ?? openText(block))
-      .filter(block => block !== null)
-      .filter(block => (block.type === 'text' || block.type === 'reasoning') && block.text.trim() !== '')
+  /**
+   * What was visible when the stream was cancelled: text and reasoning that is not only white space (SPEC A7). With
+   * `wellFormed` the half of a surrogate pair that an open block was cut after is left out, others are mended.
+   */
+  interruptedPrefix({ wellFormed = false }: { readonly wellFormed?: boolean } = {}): readonly ContentBlock[] {
+    const blocks: ContentBlock[] = []
+    for (const open of this.#blocks.values()) {
+      const block = open.closed ?? openText(open)
+      if (block?.type !== 'text' && block?.type !== 'reasoning') continue
+      const text = wellFormed && open.closed === null ? block.text.replace(/[\ud800-\udbff]$/, '') : block.text
+      if (text.trim() !== '') blocks.push(wellFormed ? wellFormedBlock({ ...block, text }) : block)
+    }
+    return blocks
   }
 
   #open(index: number, kind: string): OpenBlock {

@@ -304,6 +304,15 @@ describe('torn tails and damage', () => {
     expect(refusal([V3, ...v3Open, 'nonsense', row])).toMatchObject({ code })
   })
 
+  it.each<[what: string, row: object]>([
+    ['type', { type: { toString: null }, seq: 4 }],
+    ['seq', { type: 'tool/code-dispatch', seq: { toString: null }, time: 1, data: {} }],
+  ])('[F8] a %s that has no text is refused in words', (_what, row) => {
+    for (const first of [V3, { type: 'session', version: 0, id: 's', createdAt: 1 }]) {
+      expect(refusal([first, row, { type: 'turn/end' }])).toBeInstanceOf(FormatError)
+    }
+  })
+
   it("[F8] an old tag that may be ignored is nobody's business", () => {
     const row = { type: 'tool/code-dispatch', seq: 4, time: 1, data: {}, ignorable: true }
     expect(read([V3, ...v3Open, row]).eventCount).toBe(5)

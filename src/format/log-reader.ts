@@ -233,7 +233,12 @@ export class LogReader {
     const event = whole as unknown as StoredEvent
     const wrong = envelopeProblem(row)
     if (wrong !== null) {
-      if (isOld) throw formatRefusal('envelope', { type: String(event.type), seq: this.#seq }, wrong)
+      if (isOld)
+        throw formatRefusal(
+          'envelope',
+          { type: typeof row['type'] === 'string' ? row['type'] : 'event', seq: this.#seq },
+          wrong,
+        )
       return wrong
     }
     if (version === SESSION_FORMAT_VERSION) {

@@ -132,7 +132,8 @@ function resultProblem({ error, message }: Row): string | null {
  * @throws {FormatError} `payload`, `withdrawn-type`.
  */
 export function checkStructure({ type, seq, data, ignorable }: Row): void {
-  const event = { type: String(type), seq: Number(seq) }
+  // Anything may stand there, also what has no text.
+  const event = { type: typeof type === 'string' ? type : 'event', seq: typeof seq === 'number' ? seq : NaN }
   if (type === 'request/header') {
     const header = typeof data === 'object' && data !== null ? (data as Row)['header'] : null
     if (typeof header === 'object' && header !== null && Object.hasOwn(header, 'system')) {

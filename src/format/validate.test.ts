@@ -182,6 +182,14 @@ describe('validateLog', () => {
     expect(found({ type: 'assistant/attempt', data: { turn: 1, step: 1, stream: [{ type: 'x' }] } })).toEqual([
       'stream 5',
     ])
+    // Half a surrogate pair may be there as it came, mended, or left out where it was cut; nothing else may be.
+    const half: StreamChunk = { type: 'text-delta', index: 0, text: 'net \ud83c' }
+    for (const content of ['net \ud83c', 'net \ufffd', 'net ']) {
+      expect(found(settled(content, [half], { interrupted: true }))).toEqual([])
+    }
+    expect(found(settled('net \ufffd', [half, { type: 'finish', reason: { kind: 'stop' } }]))).toEqual([])
+    expect(found(settled('net ', [half, { type: 'finish', reason: { kind: 'stop' } }]))).toEqual(['stream 5'])
+    expect(found(settled('net', [half], { interrupted: true }))).toEqual(['stream 5'])
     // A live session may leave blank text out; the format may not.
     const blank: StreamChunk[] = [
       { type: 'text-delta', index: 1, text: ' ' },

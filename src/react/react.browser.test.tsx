@@ -12,7 +12,7 @@ import { scriptedModel, gate } from '../testing/scripted-model.ts'
 import type { ClientSession, SessionsClient } from './client.ts'
 import { PalimpsestProvider } from './provider.tsx'
 import { useAgent } from './use-agent.ts'
-import { useSession, useSessions, useUnsavedSessions } from './use-session.ts'
+import { useDeletedSessions, useSession, useSessions, useUnsavedSessions } from './use-session.ts'
 import { transcriptOf, useStatus, useSurface, useTranscript, useUsage } from './use-views.ts'
 import { useView } from './use-view.ts'
 
@@ -51,9 +51,14 @@ function watched(
         }
         return session
       },
-      list: () => sessions.list(),
+      page: options => {
+        calls.push(`page${options?.deleted === true ? ' of deleted' : ''} ${options?.limit}`)
+        return sessions.page(options)
+      },
       rename: (id, title) => sessions.rename(id, title),
-      delete: id => sessions.delete(id),
+      pin: (id, isPinned) => sessions.pin(id, isPinned),
+      delete: (id, how) => sessions.delete(id, how),
+      undelete: id => sessions.undelete(id),
       subscribe: listener => sessions.subscribe(listener),
     },
   }
@@ -591,8 +596,112 @@ describe('the list of sessions', () => {
     await actions!.rename('b', 'Bee')
     await expect.poll(() => text('list')).toBe('b:Bee a:')
     expect(lists.at(-1)?.find(each => each.id === 'a')).toBe(before)
+    await actions!.pin('a', true)
+    await expect.poll(() => text('list')).toBe('a: b:Bee')
+    await actions!.pin('a', false)
+    await expect.poll(() => text('list')).toBe('b:Bee a:')
     await actions!.remove('b')
     await expect.poll(() => text('list')).toBe('a:')
+  })
+
+  it('[X7] what is removed as undoable is listed apart; brought back, who holds it has it open again', async () => {
+    const palimpsest = echoClient()
+    let actions: ReturnType<typeof useSessions> | null = null
+    function Lists(): ReactElement {
+      const list = useSessions()
+      actions = list
+      const { sessions } = useDeletedSessions()
+      return (
+        <>
+          <p id="list">{list.sessions?.map(each => each.id).join(' ') ?? 'unread'}</p>
+          <p id="deleted">{sessions?.map(each => `${each.id}:${typeof each.deletedAt}`).join(' ') ?? 'unread'}</p>
+        </>
+      )
+    }
+    await render(
+      <Page client={palimpsest}>
+        <Lists />
+        <Talk id="s" />
+      </Page>,
+    )
+    await expect.poll(() => text('state')).toBe('open ready idle idle')
+    const session = await palimpsest.sessions.open('s')
+    await session.send({ text: 'hello' }).done
+    await expect.poll(() => text('list')).toBe('s')
+    expect(text('deleted')).toBe('')
+
+    await actions!.remove('s', { undoable: true })
+    await expect.poll(() => text('deleted')).toBe('s:number')
+    expect(text('list')).toBe('')
+    expect(text('state')).toBe('ended ended ended idle')
+    await actions!.bringBack('s')
+    await expect.poll(() => text('state')).toBe('open ready idle idle')
+    await expect.poll(() => text('list')).toBe('s')
+    expect(text('deleted')).toBe('')
+    expect(text('items')).toBe('system user answer')
+
+    await actions!.remove('s', { undoable: true })
+    await actions!.remove('s')
+    await expect.poll(() => text('deleted')).toBe('')
+    await expect(actions!.bringBack('s')).rejects.toMatchObject({ code: 'not-found' })
+  })
+
+  it('[X7] a held session that is deleted is refused in state, and opens when it is brought back', async () => {
+    const palimpsest = echoClient()
+    const session = await palimpsest.sessions.open('s')
+    await session.send({ text: 'hello' }).done
+    await palimpsest.sessions.delete('s', { undoable: true })
+    let actions: ReturnType<typeof useSessions> | null = null
+    function State(): ReactElement {
+      actions = useSessions()
+      const { state, error } = useSession('s')
+      return <p id="state">{`${state} ${(error as { code?: string } | null)?.code ?? ''}`}</p>
+    }
+    await render(
+      <Page client={palimpsest}>
+        <State />
+      </Page>,
+    )
+    await expect.poll(() => text('state')).toBe('refused deleted')
+    await actions!.bringBack('s')
+    await expect.poll(() => text('state')).toBe('open ')
+  })
+
+  it('[X1] shows the first fifty, and more when it is asked to', async () => {
+    const storage = memoryStorage()
+    const { port1, port2 } = new MessageChannel()
+    serve({ storage, agent: () => ({ model: scriptedModel([]) }) }, port1)
+    const palimpsest = connect(port2)
+    connections.push(palimpsest)
+    for (let n = 0; n < 120; n += 1) {
+      const session = await palimpsest.sessions.open(`s${n}`)
+      await say(session, 'hello')
+      await session.close()
+    }
+    const client = watched(palimpsest)
+    let list: ReturnType<typeof useSessions> | null = null
+    function List(): ReactElement {
+      list = useSessions()
+      return <p id="list">{`${list.sessions?.length ?? 'unread'} ${String(list.hasMore)}`}</p>
+    }
+    await render(
+      <Page client={client}>
+        <List />
+      </Page>,
+    )
+    await expect.poll(() => text('list')).toBe('50 true')
+    expect(new Set(client.calls)).toEqual(new Set(['page 50']))
+    const first = list!.sessions?.[0]
+    list!.showMore()
+    await expect.poll(() => text('list')).toBe('100 true')
+    expect(list!.sessions?.[0]).toBe(first)
+    list!.showMore()
+    await expect.poll(() => text('list')).toBe('120 false')
+    list!.showMore()
+    const before = client.calls.length
+    await Promise.all([list!.refresh(), list!.refresh(), list!.refresh()])
+    expect(client.calls.length - before).toBeLessThanOrEqual(2)
+    expect(text('list')).toBe('120 false')
   })
 })
 

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest'
 import type { SessionsClient } from './client.ts'
 import { PalimpsestProvider } from './provider.tsx'
 import { useAgent } from './use-agent.ts'
-import { useSession, useSessions, useUnsavedSessions } from './use-session.ts'
+import { useDeletedSessions, useSession, useSessions, useUnsavedSessions } from './use-session.ts'
 import { useStatus, useSurface, useTranscript, useUsage } from './use-views.ts'
 
 it('[X4] every hook has a snapshot, and nothing is asked of the client', () => {
@@ -17,9 +17,11 @@ it('[X4] every hook has a snapshot, and nothing is asked of the client', () => {
   const client: SessionsClient = {
     sessions: {
       open: note('open'),
-      list: note('list'),
+      page: note('page'),
       rename: note('rename'),
+      pin: note('pin'),
       delete: note('delete'),
+      undelete: note('undelete'),
       subscribe: () => {
         calls.push('subscribe')
         return () => {}
@@ -39,6 +41,7 @@ it('[X4] every hook has a snapshot, and nothing is asked of the client', () => {
           useStatus(session).phase,
           useUsage(session).calls,
           useSessions().sessions === null,
+          useDeletedSessions().sessions === null,
           useUnsavedSessions().length,
         ].join(' ')}
       </p>
@@ -49,6 +52,6 @@ it('[X4] every hook has a snapshot, and nothing is asked of the client', () => {
       <All />
     </PalimpsestProvider>,
   )
-  expect(html).toBe('<p>opening idle loading 0 opening 0 true 0</p>')
+  expect(html).toBe('<p>opening idle loading 0 opening 0 true true 0</p>')
   expect(calls).toEqual([])
 })

@@ -3,6 +3,8 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { AssistantMessage, SessionEvent, StreamChunk } from '../core/events.ts'
 import { SessionId } from '../core/ids.ts'
 import { validateOpenAiChat } from '../core/provider-rules.ts'
+import { expandStream } from '../core/stream-records.ts'
+import { validateLog } from '../format/validate.ts'
 import { withFaults } from '../storage/faults.ts'
 import { memoryStorage } from '../storage/memory.ts'
 import type { AppendBatch, SessionStorage } from '../storage/storage.ts'
@@ -94,6 +96,15 @@ describe('an answer that a crash cut off', () => {
       { journal: 'settled', segment: { firstSeq: at } },
     ])
     expect(await reopened.live.verify()).toBeNull()
+  })
+
+  it('[W16, R9, I9, F9] that was cut inside a surrogate pair leaves a lawful log', async () => {
+    const { reopened } = await crashedIn(text('net \ud83c'), 2, 300)
+    const events = await reopened.stored()
+    const answer = events.find(event => event.type === 'assistant/message')
+    expect(textOf(answer)).toBe('net ')
+    expect(expandStream(answer?.data.stream).at(-1)?.chunk).toMatchObject({ text: 'net \ud83c' })
+    expect(validateLog({ header: reopened.live.session.header, events })).toEqual([])
   })
 
   it('[W16] is written at once, then four times a second at most, in pieces that add up', async () => {

@@ -218,7 +218,7 @@ export class WriteBehind {
     while (this.#hasWork()) {
       // Taken before the write: a flush that joins while it runs is not answered by its failure.
       const flush = this.#flush
-      error = await this.#write(flush ? 'strict' : 'relaxed')
+      error = await this.#write(flush !== null)
       if (error && this.#isPermanent(error)) this.#lost ??= error
       else if (error && flush === this.#flush) this.#paused = true
       this.#lastError = this.#lost ?? error
@@ -251,8 +251,10 @@ export class WriteBehind {
   }
 
   /** Stores the next batch; answers the failure instead of throwing it. */
-  async #write(durability: Durability): Promise<StorageError | null> {
+  async #write(isFlush: boolean): Promise<StorageError | null> {
     const events = this.#nextEvents()
+    // The last batch of a flush hardens all before it.
+    const durability = isFlush && events.length === this.#queue.length ? 'strict' : 'relaxed'
     let write: Write | null = null
     try {
       write = { batch: this.#batch(events, durability), pieces: this.#journal, count: this.#journal.length }

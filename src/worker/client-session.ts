@@ -13,8 +13,10 @@ import { applySurfaceChange, type SurfaceState } from '../core/surface.ts'
 import { Listeners } from '../views/listeners.ts'
 import type { SessionSource, SessionStatus, SessionUpdate, SurfaceNode } from '../views/source.ts'
 import { evolveUsage, type UsageState } from '../views/usage.ts'
+import { Appends } from './appends.ts'
 import { ClientTurn, type TakenMessage } from './client-turn.ts'
 import { WorkerError } from './errors.ts'
+import { readFrames } from './frame-text.ts'
 import type { Link } from './link.ts'
 import { Outcomes } from './outcomes.ts'
 import type { Attachment, FeedItem } from './protocol.ts'
@@ -32,6 +34,7 @@ const PAGE = 512
 export class ClientSession implements SessionSource {
   readonly id: string
   readonly #link: Link
+  readonly #appends: Appends
   readonly #leave: (session: ClientSession) => Promise<void>
   readonly #surface: SurfaceState
   readonly #listeners = new Listeners<SessionUpdate>()
@@ -46,6 +49,7 @@ export class ClientSession implements SessionSource {
   #usage: UsageState
   #inbox: Inbox
   #asked: Promise<unknown> | null = null
+  #ended: PalimpsestError | null = null
   /** Number of the turn of the last step. */
   #turn = 0
   /** How many turns ended here. */
@@ -54,6 +58,7 @@ export class ClientSession implements SessionSource {
   constructor(attachment: Attachment, link: Link, leave: (session: ClientSession) => Promise<void>) {
     this.id = attachment.id
     this.#link = link
+    this.#appends = new Appends(this.id, link, seq => this.#applied(seq))
     this.#leave = leave
     this.#surface = {
       ...attachment.surface,
@@ -62,7 +67,7 @@ export class ClientSession implements SessionSource {
     }
     this.#nextSeq = attachment.nextSeq
     this.#status = attachment.status
-    this.#frames = JSON.parse(attachment.frames) as AssistantStreamFrame[]
+    this.#frames = readFrames(attachment.frames)
     this.#usage = JSON.parse(attachment.usage) as UsageState
     this.#inbox = JSON.parse(attachment.inbox) as Inbox
   }
@@ -114,9 +119,7 @@ export class ClientSession implements SessionSource {
     // Checked here too: the way to the worker would turn class instances into plain objects unseen.
     const text = jsonText(snapshotJson(data))
     const intentText = intent === undefined ? null : jsonText(snapshotJson<unknown>(intent))
-    const seq = await this.#link.call(commands => commands.append(this.id, type, text, intentText))
-    await this.#applied(seq)
-    return (await this.eventAt(seq)) as EventOf<Type>
+    return (await this.#appends.add({ type, data: text, intent: intentText })) as EventOf<Type>
   }
 
   /** The event at `seq`, or undefined beyond the end. */
@@ -217,7 +220,7 @@ export class ClientSession implements SessionSource {
           this.#applyBatch(item.firstSeq, JSON.parse(item.events) as SessionEvent[], item.changes)
           break
         case 'frames':
-          this.#applyFrames(JSON.parse(item.frames) as AssistantStreamFrame[])
+          this.#applyFrames(readFrames(item.frames))
           break
         case 'status':
           this.#status = item.status
@@ -229,6 +232,7 @@ export class ClientSession implements SessionSource {
 
   /** It is closed, deleted, or the connection is gone. @internal */
   end(error: PalimpsestError): void {
+    this.#ended = error
     for (const { waiter } of this.#seqs.splice(0)) waiter.reject(error)
     this.#turnEnds.end(error)
     this.#claims.end(error)
@@ -251,6 +255,7 @@ export class ClientSession implements SessionSource {
       applySurfaceChange(this.#surface, surfaceChange)
       this.#nextSeq = event.seq + 1
       this.#usage = evolveUsage(this.#usage, event)
+      this.#appends.applied(event)
       this.#follow(event)
     }
     while (this.#seqs[0] !== undefined && this.#seqs[0].seq < this.#nextSeq) this.#seqs.shift()?.waiter.resolve()
@@ -312,6 +317,7 @@ export class ClientSession implements SessionSource {
 
   #applied(seq: number): Promise<void> {
     if (seq < this.#nextSeq) return Promise.resolve()
+    if (this.#ended !== null) return Promise.reject(this.#ended)
     // Through the link, which watches over the worker while somebody waits for it.
     return this.#link.track(
       () => new Promise((resolve, reject) => this.#seqs.push({ seq, waiter: { resolve, reject } })),

@@ -20,6 +20,7 @@ import { encodeError, reply, WorkerError } from './errors.ts'
 import { OpenSession, type Watcher } from './open-session.ts'
 import { pageTool } from './page-tools.ts'
 import type {
+  AppendText,
   Attachment,
   ConnectMessage,
   DeleteHow,
@@ -29,6 +30,7 @@ import type {
   ImportHow,
   PageMessage,
   PageToolRunner,
+  WireError,
 } from './protocol.ts'
 import { randomId } from '../storage/random-id.ts'
 import { usageFold } from '../views/usage.ts'
@@ -190,7 +192,7 @@ class Host {
       deleteSession: (id, how) => reply(() => this.#delete(id, how)),
       importSession: (source, how, port) => reply(() => this.#import(source, how, port)),
       exportSession: (id, how) => reply(() => this.#export(id, how)),
-      append: (id, type, data, intent) => reply(() => this.#append(id, type, data, intent)),
+      appendAll: (id, appends) => reply(() => this.#appendAll(id, appends)),
       readEvents: (id, from, to) => reply(() => this.#readEvents(id, from, to)),
       deriveMessages: id => reply(() => jsonText(this.#session(id).live.session.deriveMessages())),
       readSurface: id => reply(() => jsonText(this.#session(id).readSurface())),
@@ -244,11 +246,17 @@ class Host {
     return open
   }
 
-  #append(id: string, type: string, data: string, intent: string | null): number {
+  #appendAll(id: string, appends: readonly AppendText[]): readonly (number | WireError)[] {
     const { session } = this.#session(id).live
     // What a page may append is decided by admission at run time, whatever its types said.
     const append = session.append.bind(session) as unknown as (...values: unknown[]) => { readonly seq: number }
-    return append(type, JSON.parse(data), ...(intent === null ? [] : [JSON.parse(intent) as unknown])).seq
+    return appends.map(({ type, data, intent }) => {
+      try {
+        return append(type, JSON.parse(data), ...(intent === null ? [] : [JSON.parse(intent) as unknown])).seq
+      } catch (error) {
+        return encodeError(error)
+      }
+    })
   }
 
   async #readEvents(id: string, from: number, to: number): Promise<string> {

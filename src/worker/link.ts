@@ -44,6 +44,8 @@ export class Link {
   readonly #readyTimer: ReturnType<typeof setTimeout>
   #heartbeat: ReturnType<typeof setInterval> | null = null
   #misses = 0
+  /** Sends what is held back until the job ends. */
+  #held: (() => void) | null = null
   /** Calls under way that may keep the worker busy for long. */
   #long = 0
   /** Aborts when the connection ends. */
@@ -88,11 +90,29 @@ export class Link {
     this.#flushBeforeHiding()
   }
 
+  /**
+   * Has `send` called when this job ends, or before anything else is sent. Commands leave in the order they were asked for,
+   * also those that `send` has gathered.
+   */
+  sendSoon(send: () => void): void {
+    if (this.#held === send) return
+    this.#sendHeld()
+    this.#held = send
+    queueMicrotask(() => this.#sendHeld())
+  }
+
+  #sendHeld(): void {
+    const send = this.#held
+    this.#held = null
+    send?.()
+  }
+
   /** Runs one command. Calls made before the worker is ready wait for it. */
   async call<Value>(
     command: (commands: Remote<HostCommands>) => Promise<Reply<Value>>,
     { isLong = false }: CallOptions = {},
   ): Promise<Value> {
+    this.#sendHeld()
     if (isLong) this.#long += 1
     try {
       return await this.#call(command)

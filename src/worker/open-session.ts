@@ -5,6 +5,7 @@ import type { AssistantStreamFrame } from '../core/live.ts'
 import { jsonText } from '../core/json.ts'
 import type { LiveSession } from '../sessions/live-session.ts'
 import type { WriteBehindStatus } from '../storage/write-behind.ts'
+import { frameText } from './frame-text.ts'
 import { Outbox } from './outbox.ts'
 import type { SessionSource, SessionStatus } from '../views/source.ts'
 import { surfaceNodes } from '../views/surface-nodes.ts'
@@ -39,9 +40,12 @@ export class OpenSession {
   constructor({ live, storageKind, setup, now, newId }: OpenSessionOptions) {
     this.live = live
     this.#storageKind = storageKind
-    this.#outbox = new Outbox(items => {
-      for (const watcher of this.watchers) watcher.post(live.session.id, items)
-    })
+    this.#outbox = new Outbox(
+      items => {
+        for (const watcher of this.watchers) watcher.post(live.session.id, items)
+      },
+      () => this.status,
+    )
     this.#removeListener = live.onCommit(({ event, text, surfaceChange }) => {
       this.#outbox.commit(event.seq, text, surfaceChange)
     })
@@ -60,7 +64,7 @@ export class OpenSession {
   }
 
   statusChanged(): void {
-    this.#outbox.status(this.status)
+    this.#outbox.statusChanged()
   }
 
   /** Adds a page; what it gets from now on continues the attachment. */
@@ -75,7 +79,7 @@ export class OpenSession {
       nextSeq: session.length,
       surface: { nodes, replaceGeneration, contentGeneration },
       status: this.status,
-      frames: jsonText(this.#frames),
+      frames: frameText(this.#frames),
       usage: jsonText(session.fold(usageFold)),
       inbox: jsonText(this.agent.inbox),
     }
@@ -114,6 +118,7 @@ export class OpenSession {
     if (frame.kind === 'end') this.#frames = []
     else this.#frames.push(frame)
     this.#outbox.frame(frame)
+    if (frame.kind === 'chunk' && frame.chunk.type === 'finish') this.#outbox.flush()
   }
 }
 

@@ -1,26 +1,33 @@
-/** Feed items of one session, in order, coalesced: commits leave with the microtask, frames with the animation frame. */
+/**
+ * Feed items of one session, coalesced: commits and frames in order, then the status as it is by then. Commits and the
+ * status leave with the microtask, frames at most once in an animation frame.
+ */
 import type { AssistantStreamFrame } from '../core/live.ts'
 import type { SurfaceChange } from '../core/fold.ts'
-import { jsonText } from '../core/json.ts'
 import type { SessionStatus } from '../views/source.ts'
+import { frameText } from './frame-text.ts'
 import type { FeedItem } from './protocol.ts'
 
 type OpenItem =
   | { readonly kind: 'batch'; readonly firstSeq: number; readonly texts: string[]; readonly changes: SurfaceChange[] }
   | { readonly kind: 'frames'; readonly frames: AssistantStreamFrame[] }
-  | { readonly kind: 'status'; status: SessionStatus }
 
-/** Time between two posts of frames, ms. */
-const FRAME_MS = 16
+/** How long frames wait for more of them, ms: a little more than an animation frame of 60 Hz takes. */
+const FRAME_MS = 17
 
 export class Outbox {
   readonly #post: (items: readonly FeedItem[]) => void
+  readonly #status: () => SessionStatus
   #items: OpenItem[] = []
+  #hasStatus = false
   #soon = false
   #timer: ReturnType<typeof setTimeout> | null = null
+  /** Time of the frame the timer was set for, epoch ms. */
+  #since = 0
 
-  constructor(post: (items: readonly FeedItem[]) => void) {
+  constructor(post: (items: readonly FeedItem[]) => void, status: () => SessionStatus) {
     this.#post = post
+    this.#status = status
   }
 
   commit(seq: number, text: string, change: SurfaceChange): void {
@@ -38,13 +45,18 @@ export class Outbox {
     const last = this.#items.at(-1)
     if (last?.kind === 'frames') last.frames.push(frame)
     else this.#items.push({ kind: 'frames', frames: [frame] })
-    this.#timer ??= setTimeout(() => this.flush(), FRAME_MS)
+    const now = frame.kind === 'chunk' ? frame.time : this.#since
+    if (this.#timer === null) {
+      this.#timer = setTimeout(() => this.flush(), FRAME_MS)
+      this.#since = now
+    } else if (now - this.#since > FRAME_MS) {
+      // While chunks come one after the other in one job, the timer does not.
+      this.flush()
+    }
   }
 
-  status(status: SessionStatus): void {
-    const last = this.#items.at(-1)
-    if (last?.kind === 'status') last.status = status
-    else this.#items.push({ kind: 'status', status })
+  statusChanged(): void {
+    this.#hasStatus = true
     this.#flushSoon()
   }
 
@@ -53,10 +65,11 @@ export class Outbox {
     if (this.#timer !== null) clearTimeout(this.#timer)
     this.#timer = null
     this.#soon = false
-    if (this.#items.length === 0) return
-    const items = this.#items
+    const items: FeedItem[] = this.#items.map(closeItem)
+    if (this.#hasStatus) items.push({ kind: 'status', status: this.#status() })
     this.#items = []
-    this.#post(items.map(closeItem))
+    this.#hasStatus = false
+    if (items.length > 0) this.#post(items)
   }
 
   #flushSoon(): void {
@@ -67,7 +80,6 @@ export class Outbox {
 }
 
 function closeItem(item: OpenItem): FeedItem {
-  if (item.kind === 'status') return item
-  if (item.kind === 'frames') return { kind: 'frames', frames: jsonText(item.frames) }
+  if (item.kind === 'frames') return { kind: 'frames', frames: frameText(item.frames) }
   return { kind: 'batch', firstSeq: item.firstSeq, events: `[${item.texts.join(',')}]`, changes: item.changes }
 }

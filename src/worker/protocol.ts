@@ -47,7 +47,7 @@ export type Attachment = {
     readonly contentGeneration: number
   }
   readonly status: SessionStatus
-  /** Frames so far of a model call that is running, as the text of a JSON array. */
+  /** Frames so far of a model call that is running, as `frameText` writes them. */
   readonly frames: string
   /** States of `usageFold` and `inboxFold` as of `nextSeq`, as JSON text. */
   readonly usage: string
@@ -76,8 +76,8 @@ export type HostCommands = {
     port: MessagePort,
   ): Promise<Reply<ImportResult>>
   exportSession(id: string, how: ExportHow): Promise<Reply<Blob>>
-  /** Payload and intent as JSON text; answers the seq of the event. */
-  append(id: string, type: string, data: string, intent: string | null): Promise<Reply<number>>
+  /** One after the other, each admitted or refused by itself; answers, for each, the seq of its event or its error. */
+  appendAll(id: string, appends: readonly AppendText[]): Promise<Reply<readonly (number | WireError)[]>>
   /** Events from `from` on, up to `to` (exclusive) but no more than fit one answer, as the text of a JSON array. */
   readEvents(id: string, from: number, to: number): Promise<Reply<string>>
   /** The derived messages as the text of a JSON array. */
@@ -95,6 +95,9 @@ export type HostCommands = {
   registerTools(tools: readonly ToolDescription[], run: PageToolRunner): Promise<Reply<null>>
   close(): Promise<Reply<null>>
 }
+
+/** One event a page wants appended; payload and intent as JSON text. */
+export type AppendText = { readonly type: string; readonly data: string; readonly intent: string | null }
 
 /** How a page wants a file read. */
 export type ImportHow = Pick<ImportOptions, 'mode'> & { readonly id?: string }
@@ -126,7 +129,7 @@ export type BatchItem = {
   readonly events: string
   readonly changes: readonly SurfaceChange[]
 }
-/** Frames, as the text of a JSON array: a structured clone could not carry any depth. */
+/** Frames, as `frameText` writes them. */
 export type FramesItem = { readonly kind: 'frames'; readonly frames: string }
 export type StatusItem = { readonly kind: 'status'; readonly status: SessionStatus }
 export type FeedItem = BatchItem | FramesItem | StatusItem
