@@ -70,6 +70,7 @@ export class LiveSession {
       quietTo: SessionSeq(session.length),
       onStatus: status => {
         if (status.state === 'writing') this.#merging.wrote()
+        if (status.state === 'idle') this.#makeKeyframe()
         onStatus?.(status)
       },
       onKeyframe: seq => this.#evict(seq),
@@ -262,7 +263,10 @@ export class LiveSession {
   #makeKeyframe(isWanted = false): void {
     const { session } = this
     const { pace, onError } = this.#parts
-    if (!this.#makesKeyframes || (!isWanted && !pace.isDue(session.fold(turnsFold).openTurn !== null))) return
+    if (!this.#makesKeyframes) return
+    // In a flood it is made once what came is stored: until then the next one would take its place.
+    const isDue = () => pace.isDue(session.fold(turnsFold).openTurn !== null) && this.#writer.status.unsaved <= FLOOD
+    if (!isWanted && !isDue()) return
     try {
       this.#writer.keyframe(pace.next(session.keyframe()))
     } catch (error) {
@@ -278,5 +282,8 @@ export class LiveSession {
     this.#residentFrom = seq
   }
 }
+
+/** Events that wait to be stored, from which on there is a flood of them. */
+const FLOOD = 200
 
 export type EventRange = { readonly from?: number; readonly to?: number }

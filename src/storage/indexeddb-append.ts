@@ -7,7 +7,7 @@ import { abort } from './indexeddb-connection.ts'
 import { checkedRecord, wholeLog } from './indexeddb-requests.ts'
 import { type StoredRecord, toStored } from './indexeddb-schema.ts'
 import type { AppendBatch } from './storage.ts'
-import { planAppend } from './stored-session.ts'
+import { planAppend, segmentsIn } from './stored-session.ts'
 
 /**
  * Resolves when the transaction is complete; when it is not, nothing was changed.
@@ -41,10 +41,12 @@ export function appendIn(tx: IDBTransaction, batch: AppendBatch): Promise<void> 
   })
 }
 
-function put(tx: IDBTransaction, logId: LogId, { segment, keyframe, journal, blobs = [] }: AppendBatch): void {
-  const { firstSeq, count, text } = segment
+function put(tx: IDBTransaction, logId: LogId, batch: AppendBatch): void {
+  const { keyframe, journal, blobs = [] } = batch
   // `add`, so that nothing stored is ever overwritten, whatever the record says.
-  if (count > 0) tx.objectStore('segments').add({ logId, firstSeq, count, text })
+  for (const { firstSeq, count, text } of segmentsIn(batch)) {
+    tx.objectStore('segments').add({ logId, firstSeq, count, text })
+  }
   if (keyframe !== undefined) {
     const keyframes = tx.objectStore('keyframes')
     if (keyframe.instead !== undefined) keyframes.delete([logId, keyframe.instead])

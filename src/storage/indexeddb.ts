@@ -42,6 +42,7 @@ import {
   notStored,
   planAppend,
   planLog,
+  segmentsIn,
   toMerge,
   withoutPrevious,
   withPreviousBack,
@@ -119,9 +120,9 @@ class IndexedDbStorage implements SessionStorage {
 
   append(batch: AppendBatch): Promise<void> {
     const { id, segment, durability, create, keyframe, journal, blobs = [] } = batch
-    const { firstSeq, count, text } = segment
+    const { firstSeq } = segment
     const facts = { sessionId: id, seq: firstSeq }
-    const doing = `append ${count} events to session ${id} at seq ${firstSeq}`
+    const doing = `append events to session ${id} at seq ${firstSeq}`
     const stores = [...READ_LOGS]
     if (keyframe !== undefined) stores.push('keyframes')
     if (journal !== undefined) stores.push('journals')
@@ -136,7 +137,9 @@ class IndexedDbStorage implements SessionStorage {
       await checkFree(tx, id, create)
       await checkInherited(tx, id, create)
       const puts: Promise<unknown>[] = [quiet(tx.objectStore('sessions').put(toStored(record)))]
-      if (count > 0) puts.push(quiet(tx.objectStore('segments').add({ logId: record.logId, firstSeq, count, text })))
+      for (const { firstSeq, count, text } of segmentsIn(batch)) {
+        puts.push(quiet(tx.objectStore('segments').add({ logId: record.logId, firstSeq, count, text })))
+      }
       puts.push(...putExtras(tx, record.logId, batch))
       await Promise.all(puts)
     })

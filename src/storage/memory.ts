@@ -31,6 +31,7 @@ import {
   planAppend,
   planLog,
   positionOf,
+  segmentsIn,
   toMerge,
   withoutPrevious,
   withPreviousBack,
@@ -102,13 +103,12 @@ class MemoryStorage implements SessionStorage {
 
   async append(batch: AppendBatch): Promise<void> {
     this.#checkOpen()
-    const { id, segment, create } = batch
+    const { id, create } = batch
     const record = planAppend(this.#records.get(id) ?? null, batch)
     if (create) this.#checkLogs(id, create)
     const kept = create ? cloneRecord(record) : record
     const log = this.#log(record.logId)
-    const { firstSeq, count, text } = segment
-    if (count > 0) log.segments.push({ firstSeq, count, text })
+    for (const { firstSeq, count, text } of segmentsIn(batch)) log.segments.push({ firstSeq, count, text })
     log.write(batch)
     this.#records.set(id, kept)
   }

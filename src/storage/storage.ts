@@ -78,6 +78,8 @@ export type AppendBatch = {
   readonly epoch: number
   /** Must equal the stored `nextSeq`; `count` may be 0 to make earlier relaxed writes strict, or to write what follows. */
   readonly segment: Segment
+  /** What follows it, when all of it in one value would be too large. */
+  readonly more?: readonly Segment[]
   readonly durability: Durability
   /** Epoch ms, stored as `updatedAt` when there are events; null leaves that as it is. */
   readonly time: number | null

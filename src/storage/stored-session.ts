@@ -27,11 +27,13 @@ import {
 export function planAppend(stored: SessionRecord | null, batch: AppendBatch): SessionRecord {
   checkBatch(batch)
   const { id, logId, epoch, segment, time, create } = batch
-  const nextSeq = SessionSeq(segment.firstSeq + segment.count)
+  const segments = segmentsIn(batch)
+  const nextSeq = segments.reduce((end, { count }) => SessionSeq(end + count), segment.firstSeq)
+  const length = segments.reduce((sum, { text }) => sum + text.length, 0)
 
   if (create) {
     if (stored) throw new StorageError('exists', `Session ${id} is to be created but is stored`, { sessionId: id })
-    return newRecord(create, { nextSeq, epoch, updatedAt: time ?? create.header.createdAt, size: sizeOf(segment) })
+    return newRecord(create, { nextSeq, epoch, updatedAt: time ?? create.header.createdAt, size: length })
   }
   if (!stored) throw notStored(id)
   // The epoch is compared first: a writer that was overtaken has a wrong seq as well, and must learn why.
@@ -41,12 +43,15 @@ export function planAppend(stored: SessionRecord | null, batch: AppendBatch): Se
     const message = `Session ${id} goes on at seq ${stored.nextSeq}; the batch starts at ${segment.firstSeq}`
     throw new StorageError('seq-conflict', message, facts)
   }
-  const size = stored.size === undefined ? {} : { size: stored.size + sizeOf(segment) }
-  const updatedAt = time === null || segment.count === 0 ? stored.updatedAt : time
+  const size = stored.size === undefined ? {} : { size: stored.size + length }
+  const updatedAt = time === null || segments.length === 0 ? stored.updatedAt : time
   return { ...stored, nextSeq, updatedAt, ...size }
 }
 
-const sizeOf = ({ count, text }: Segment): number => (count === 0 ? 0 : text.length)
+/** The segments of a batch that hold events. */
+export function segmentsIn({ segment, more = [] }: Pick<AppendBatch, 'segment' | 'more'>): readonly Segment[] {
+  return segment.count === 0 ? more : [segment, ...more]
+}
 
 /**
  * Works out the record a whole log leaves behind, or refuses it; `nextSeq` is not known before its segments are. Changes
@@ -248,16 +253,23 @@ function newRecord(create: NewSession, facts: NewFacts): SessionRecord {
 }
 
 function checkBatch(batch: AppendBatch): void {
-  const { id, logId, epoch, segment, time, create, keyframe, journal } = batch
+  const { id, logId, epoch, segment, more = [], time, create, keyframe, journal } = batch
   const { firstSeq, count } = segment
   if (id === '') refuse(id, 'the id is empty')
   if (!isPosition(epoch) || epoch === 0) refuse(id, `epoch must be 1 or more, not ${epoch}`)
   if (!isPosition(firstSeq)) refuse(id, `first seq must be an integer from 0, not ${firstSeq}`)
   if (!isPosition(count)) refuse(id, `count must be an integer from 0, not ${count}`)
-  if (!Number.isSafeInteger(firstSeq + count)) refuse(id, `seq ${firstSeq} plus ${count} events is too large`)
-  if (typeof segment.text !== 'string') refuse(id, 'the text of the segment is not a string')
+  let end: number = firstSeq
+  for (const each of [segment, ...more]) {
+    if (each !== segment && (!isPosition(each.count) || each.count === 0))
+      refuse(id, `count must be an integer from 1, not ${each.count}`)
+    if (each.firstSeq !== end) refuse(id, `a segment starts at ${each.firstSeq} where ${end} should be`)
+    if (!Number.isSafeInteger(end + each.count)) refuse(id, `seq ${end} plus ${each.count} events is too large`)
+    if (typeof each.text !== 'string') refuse(id, 'the text of the segment is not a string')
+    end += each.count
+  }
   if (time !== null && !Number.isFinite(time)) refuse(id, `time must be finite, not ${time}`)
-  if (keyframe !== undefined) checkKeyframe(id, keyframe, firstSeq + count)
+  if (keyframe !== undefined) checkKeyframe(id, keyframe, end)
   if (journal !== undefined && journal !== 'settled') checkJournal(id, journal)
   if (create && create.logId !== logId) refuse(id, `the batch names log ${logId}, its session log ${create.logId}`)
   if (create) checkCreate(id, epoch, firstSeq, create)

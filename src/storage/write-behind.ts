@@ -21,6 +21,9 @@ import {
 /** An event that is not known to be stored. */
 export type UnsavedEvent = { readonly seq: SessionSeq; readonly text: string } & EventExtras
 
+/** The same in the queue, with what is worked out of it once. */
+type QueuedEvent = UnsavedEvent & { readonly width: 1 | 2 }
+
 /** What an event says to the storage besides its text. */
 export type EventExtras = {
   /** It settles the call whose journal is kept: that goes with it. */
@@ -75,15 +78,21 @@ type Flush = {
   readonly reject: (error: StorageError) => void
 }
 
+/** Bytes of one batch, about, so that what waits for it does not wait long. */
+const BATCH_BYTES = 1_000_000
+
 /**
  * A value of more bytes may be kept in a file of its own, which a strict transaction that comes later does not harden
- * after the fact: Chromium does so from 64 KB on, compressed. So batches end below, and what is larger is strict.
+ * after the fact: Chromium does so from 64 KB on, compressed. So segments end below, and a batch with a larger value is strict.
  */
 const LARGE_VALUE = 60_000
 
-/** Bytes of a text as browsers keep it: one for each UTF-16 unit, or two for all of them when one has no room in one. */
-const bytesOf = (text: string): number => (WIDE.test(text) ? 2 : 1) * text.length
+/** Bytes of each UTF-16 unit of a text as browsers keep it: two for all of them when one has no room in one. */
+const widthOf = (text: string): 1 | 2 => (WIDE.test(text) ? 2 : 1)
 const WIDE = /[^\u0000-\u00ff]/
+
+const isLarge = (text: string): boolean =>
+  text.length > LARGE_VALUE || (2 * text.length > LARGE_VALUE && widthOf(text) * text.length > LARGE_VALUE)
 
 /** Refusals that trying again cannot change. */
 const PERMANENT: ReadonlySet<StorageErrorCode> = new Set(['stale-epoch', 'seq-conflict', 'exists'])
@@ -96,7 +105,7 @@ export class WriteBehind {
   readonly #options: WriteBehindOptions
   readonly #maxBatchBytes: number
   /** Events not known to be stored, those of a running write included. */
-  readonly #queue: UnsavedEvent[] = []
+  readonly #queue: QueuedEvent[] = []
   /** Seq of the first event of the queue, or of the next one to come. */
   #storedSeq: SessionSeq
   #create: NewSession | undefined
@@ -121,7 +130,7 @@ export class WriteBehind {
 
   constructor(options: WriteBehindOptions) {
     this.#options = options
-    this.#maxBatchBytes = options.maxBatchBytes ?? LARGE_VALUE
+    this.#maxBatchBytes = options.maxBatchBytes ?? BATCH_BYTES
     this.#storedSeq = options.nextSeq
     this.#create = options.create
     // How many parts it has does not matter: the next one written is the first of another call.
@@ -145,7 +154,7 @@ export class WriteBehind {
 
   /** Events not known to be stored, in order; still there when the writer is lost. */
   unsaved(): readonly UnsavedEvent[] {
-    return [...this.#queue]
+    return this.#queue.map(({ width: _width, ...event }) => event)
   }
 
   /**
@@ -163,7 +172,7 @@ export class WriteBehind {
         facts,
       )
     }
-    this.#queue.push({ seq, text, ...extras })
+    this.#queue.push({ seq, text, width: widthOf(text), ...extras })
     // What the journal did not get yet is in the event.
     if (extras.settles === true) this.#journal = []
     this.#paused = false
@@ -335,33 +344,24 @@ export class WriteBehind {
   }
 
   /** The first events of the queue, as many as fit in a batch, but at least one if there is one. */
-  #nextEvents(): readonly UnsavedEvent[] {
-    // Brackets, and a comma after each.
-    let length = 1
-    let width = 1
-    let count = 0
-    for (const { text } of this.#queue) {
-      length += text.length + 1
-      if (width === 1 && WIDE.test(text)) width = 2
-      if (count > 0 && width * length > this.#maxBatchBytes) break
-      count++
-    }
-    return this.#queue.slice(0, count)
+  #nextEvents(): readonly QueuedEvent[] {
+    return this.#queue.slice(0, countWithin(this.#queue, 0, this.#maxBatchBytes))
   }
 
-  #batch(events: readonly UnsavedEvent[], wanted: Durability): AppendBatch {
+  #batch(events: readonly QueuedEvent[], wanted: Durability): AppendBatch {
     const { id, logId, epoch, now, quietTo = 0 } = this.#options
-    const segment = { firstSeq: this.#storedSeq, count: events.length, text: textOf(events) }
+    const [segment, ...more] = segmentsOf(events, this.#storedSeq)
     const end = this.#storedSeq + events.length
     const create = this.#create
     const keyframe = this.#keyframe !== null && this.#keyframe.seq <= end ? this.#keyframe : null
     const journal = this.#nextJournal(events)
     const blobs = [...new Set(events.flatMap(event => event.blobs ?? []))]
     const journalText = typeof journal === 'object' ? journal?.text : undefined
-    const isLarge = [segment.text, keyframe?.text, journalText].some(text => bytesOf(text ?? '') > LARGE_VALUE)
+    const values = [segment.text, ...more.map(({ text }) => text), keyframe?.text ?? '', journalText ?? '']
     return {
       ...{ id, logId, epoch, segment },
-      durability: isLarge ? 'strict' : wanted,
+      ...(more.length > 0 && { more }),
+      durability: values.some(isLarge) ? 'strict' : wanted,
       time: create === undefined && end <= quietTo ? null : now(),
       ...(create && { create }),
       ...(keyframe && { keyframe }),
@@ -397,8 +397,38 @@ export class WriteBehind {
   }
 }
 
-function textOf(events: readonly UnsavedEvent[]): string {
-  return `[${events.map(event => event.text).join(',')}]`
+/** How many events from the one at `start` on fit into so many bytes, as one value; at least one if there is one. */
+function countWithin(events: readonly QueuedEvent[], start: number, most: number): number {
+  // Brackets, and a comma after each.
+  let length = 1
+  let width = 1
+  let end = start
+  for (; end < events.length; end += 1) {
+    const event = events[end] as QueuedEvent
+    length += event.text.length + 1
+    width = Math.max(width, event.width)
+    if (end > start && width * length > most) break
+  }
+  return end - start
+}
+
+/** Events as segments none of which is too large, unless one event is; one without events when there are none. */
+function segmentsOf(events: readonly QueuedEvent[], firstSeq: number): readonly [Segment, ...Segment[]] {
+  const segments: Segment[] = []
+  let start = 0
+  do {
+    const count = countWithin(events, start, LARGE_VALUE)
+    segments.push({
+      firstSeq: SessionSeq(firstSeq + start),
+      count,
+      text: `[${events
+        .slice(start, start + count)
+        .map(({ text }) => text)
+        .join(',')}]`,
+    })
+    start += count
+  } while (start < events.length)
+  return segments as [Segment, ...Segment[]]
 }
 
 /** Whether the segments end with those events, word for word; they may have become a page with others before them. */
