@@ -41,70 +41,47 @@ export class Appends {
   add(text: AppendText): Promise<SessionEvent> {
     return new Promise((resolve, reject) => {
       const length = text.data.length + (text.intent?.length ?? 0)
-      if (this.#waitingLength + length > COMMAND_LENGTH) this.#send()
+      if (this.#waitingLength + length > COMMAND_LENGTH) void this.#send()
+      if (this.#waiting.length === 0) this.#link.sendSoon(this.#send)
       this.#waiting.push({ text, resolve, reject })
       this.#waitingLength += length
-      this.#link.sendSoon(this.#send)
     })
   }
 
   /** The page has applied `event`. */
   applied(event: SessionEvent): void {
-    const append = this.#due.get(event.seq)
-    if (append !== undefined) {
-      this.#due.delete(event.seq)
-      append.resolve(event)
-    } else if (this.#unanswered > 0) {
-      this.#events.set(event.seq, event)
-    }
+    const { seq } = event
+    this.#due.get(seq)?.resolve(event)
+    if (!this.#due.delete(seq) && this.#unanswered > 0) this.#events.set(seq, event)
   }
 
-  readonly #send = (): void => {
+  /** Sends what waits; never rejects. */
+  readonly #send = async (): Promise<void> => {
     const appends = this.#waiting
+    if (appends.length === 0) return
     this.#waiting = []
     this.#waitingLength = 0
-    if (appends.length > 0) void this.#run(appends)
-  }
-
-  async #run(appends: readonly Append[]): Promise<void> {
+    this.#unanswered += 1
     try {
-      await this.#whenApplied(await this.#ask(appends))
+      const texts = appends.map(({ text }) => text)
+      const answer = this.#link.call(commands => commands.append(this.#id, texts))
+      const outcomes = await answer.finally(() => (this.#unanswered -= 1))
+      let last = -1
+      for (const [index, outcome] of outcomes.entries()) {
+        const append = appends[index] as Append
+        if (typeof outcome === 'number') {
+          last = outcome
+          const event = this.#events.get(last)
+          if (event) append.resolve(event)
+          else this.#due.set(last, append)
+        } else append.reject(decodeError(outcome))
+      }
+      // Commands are answered in their order: none asks for an event up to `last` any more.
+      for (const seq of this.#events.keys()) if (seq <= last || this.#unanswered === 0) this.#events.delete(seq)
+      await this.#whenApplied(last)
     } catch (error) {
       // Nothing to those that have their event.
       for (const { reject } of appends) reject(error as PalimpsestError)
-    }
-  }
-
-  /** Answers the last seq that is theirs; −1 when all were refused. */
-  async #ask(appends: readonly Append[]): Promise<number> {
-    const texts = appends.map(({ text }) => text)
-    let last = -1
-    this.#unanswered += 1
-    try {
-      const outcomes = await this.#link.call(commands => commands.appendAll(this.#id, texts))
-      for (const [index, outcome] of outcomes.entries()) {
-        const append = appends[index] as Append
-        if (typeof outcome === 'number') this.#committed((last = outcome), append)
-        else append.reject(decodeError(outcome))
-      }
-    } finally {
-      this.#unanswered -= 1
-      this.#forget(this.#unanswered === 0 ? Infinity : last)
-    }
-    return last
-  }
-
-  #committed(seq: number, append: Append): void {
-    const event = this.#events.get(seq)
-    if (event === undefined) this.#due.set(seq, append)
-    else append.resolve(event)
-  }
-
-  /** Commands are answered in their order: none asks for an event up to `last` any more. */
-  #forget(last: number): void {
-    for (const seq of this.#events.keys()) {
-      if (seq > last) return
-      this.#events.delete(seq)
     }
   }
 }

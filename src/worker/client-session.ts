@@ -23,7 +23,11 @@ import type { Attachment, FeedItem } from './protocol.ts'
 
 export type SessionUpdateListener = (update: SessionUpdate) => void
 
-type Waiter = { readonly resolve: () => void; readonly reject: (error: PalimpsestError) => void }
+type Waiter = {
+  readonly seq: number
+  readonly resolve: () => void
+  readonly reject: (error: PalimpsestError) => void
+}
 
 /** How many ends of turns are kept for a caller whose `send` is answered after them. */
 const KEPT_TURN_ENDS = 16
@@ -42,7 +46,7 @@ export class ClientSession implements SessionSource {
   readonly #turnEnds = new Outcomes<number, TurnEndReason>()
   /** The turn each message of the inbox became part of. */
   readonly #claims = new Outcomes<string, number>()
-  readonly #seqs: { readonly seq: number; readonly waiter: Waiter }[] = []
+  readonly #waiters: Waiter[] = []
   #nextSeq: number
   #status: SessionStatus
   #frames: AssistantStreamFrame[]
@@ -233,7 +237,7 @@ export class ClientSession implements SessionSource {
   /** It is closed, deleted, or the connection is gone. @internal */
   end(error: PalimpsestError): void {
     this.#ended = error
-    for (const { waiter } of this.#seqs.splice(0)) waiter.reject(error)
+    for (const { reject } of this.#waiters.splice(0)) reject(error)
     this.#turnEnds.end(error)
     this.#claims.end(error)
     this.#status = { ...this.#status, agent: { kind: 'idle' } }
@@ -247,8 +251,8 @@ export class ClientSession implements SessionSource {
       const message = `Session ${this.id}: expected events from seq ${this.#nextSeq}; found ${firstSeq}. Open it again.`
       throw new WorkerError('internal', message, { sessionId: this.id, expected: this.#nextSeq, actual: firstSeq })
     }
-    const entries: Committed[] = events
-      .map((event, index) => ({ event, surfaceChange: changes[index] as Committed['surfaceChange'] }))
+    const entries = changes
+      .map((surfaceChange, index) => ({ event: events[index] as SessionEvent, surfaceChange }))
       .slice(known)
     if (entries.length === 0) return
     for (const { event, surfaceChange } of entries) {
@@ -258,7 +262,7 @@ export class ClientSession implements SessionSource {
       this.#appends.applied(event)
       this.#follow(event)
     }
-    while (this.#seqs[0] !== undefined && this.#seqs[0].seq < this.#nextSeq) this.#seqs.shift()?.waiter.resolve()
+    while ((this.#waiters[0]?.seq ?? Infinity) < this.#nextSeq) this.#waiters.shift()?.resolve()
     this.#listeners.tell({ kind: 'committed', entries })
   }
 
@@ -317,10 +321,8 @@ export class ClientSession implements SessionSource {
 
   #applied(seq: number): Promise<void> {
     if (seq < this.#nextSeq) return Promise.resolve()
-    if (this.#ended !== null) return Promise.reject(this.#ended)
+    if (this.#ended) return Promise.reject(this.#ended)
     // Through the link, which watches over the worker while somebody waits for it.
-    return this.#link.track(
-      () => new Promise((resolve, reject) => this.#seqs.push({ seq, waiter: { resolve, reject } })),
-    )
+    return this.#link.track(() => new Promise((resolve, reject) => this.#waiters.push({ seq, resolve, reject })))
   }
 }

@@ -11,7 +11,6 @@ type TextDelta = Extract<StreamChunk, { type: 'text-delta' | 'reasoning-delta' }
  * after it, and a text the delta of a chunk that is otherwise the one before.
  */
 type Run = Pick<ChunkFrame, 'attemptId' | 'revision' | 'index'> & {
-  readonly kind: 'run'
   readonly run: (number | string | StreamChunk)[]
 }
 
@@ -30,7 +29,7 @@ export function frameText(frames: readonly AssistantStreamFrame[]): string {
     const { attemptId, revision, index, time, chunk } = frame
     const delta = plainDelta(chunk)
     if (run === null || last?.attemptId !== attemptId || last.revision !== revision || last.index + 1 !== index) {
-      run = { kind: 'run', attemptId, revision, index, run: [time, chunk] }
+      run = { attemptId, revision, index, run: [time, chunk] }
       items.push(run)
     } else {
       if (last.time !== time) run.run.push(time)
@@ -53,20 +52,18 @@ function plainDelta(chunk: StreamChunk): TextDelta | null {
 export function readFrames(text: string): AssistantStreamFrame[] {
   const frames: AssistantStreamFrame[] = []
   for (const item of JSON.parse(text) as (AssistantStreamFrame | Run)[]) {
-    if (item.kind !== 'run') {
-      frames.push(item)
-      continue
-    }
-    const { attemptId, revision, run } = item
-    let { index } = item
-    let time = 0
-    let chunk = {} as StreamChunk
-    for (const each of run) {
-      if (typeof each === 'number') time = each
-      else {
-        chunk = typeof each === 'string' ? ({ ...chunk, text: each } as TextDelta) : each
-        frames.push({ kind: 'chunk', attemptId, revision, index, time, chunk })
-        index += 1
+    if (!('run' in item)) frames.push(item)
+    else {
+      const { attemptId, revision, run } = item
+      let { index } = item
+      let time = 0
+      let chunk = {} as StreamChunk
+      for (const each of run) {
+        if (typeof each === 'number') time = each
+        else {
+          chunk = typeof each === 'string' ? ({ ...chunk, text: each } as TextDelta) : each
+          frames.push({ kind: 'chunk', attemptId, revision, index: index++, time, chunk })
+        }
       }
     }
   }

@@ -141,7 +141,7 @@ class Host {
     })
     this.#alive = holdAliveLock(newId)
     // A failure says nothing new to anybody: the next worker tidies up as well.
-    setTimeout(() => this.#sessions.tidy().catch(() => undefined), TIDY_MS)
+    setTimeout(() => void this.#sessions.tidy().catch(() => undefined), TIDY_MS)
   }
 
   connect({ commands, feed, config }: ConnectMessage): void {
@@ -192,7 +192,7 @@ class Host {
       deleteSession: (id, how) => reply(() => this.#delete(id, how)),
       importSession: (source, how, port) => reply(() => this.#import(source, how, port)),
       exportSession: (id, how) => reply(() => this.#export(id, how)),
-      appendAll: (id, appends) => reply(() => this.#appendAll(id, appends)),
+      append: (id, appends) => reply(() => this.#appendAll(id, appends)),
       readEvents: (id, from, to) => reply(() => this.#readEvents(id, from, to)),
       deriveMessages: id => reply(() => jsonText(this.#session(id).live.session.deriveMessages())),
       readSurface: id => reply(() => jsonText(this.#session(id).readSurface())),

@@ -44,8 +44,8 @@ export class Link {
   readonly #readyTimer: ReturnType<typeof setTimeout>
   #heartbeat: ReturnType<typeof setInterval> | null = null
   #misses = 0
-  /** Sends what is held back until the job ends. */
-  #held: (() => void) | null = null
+  /** Sends what is held back until the job ends, if anything is. */
+  #sendHeld: () => unknown = () => null
   /** Calls under way that may keep the worker busy for long. */
   #long = 0
   /** Aborts when the connection ends. */
@@ -91,20 +91,13 @@ export class Link {
   }
 
   /**
-   * Has `send` called when this job ends, or before anything else is sent. Commands leave in the order they were asked for,
-   * also those that `send` has gathered.
+   * Has `send` called when this job ends, and before anything else is sent: commands leave in the order they were asked
+   * for. It is called more than once, and then has nothing to send.
    */
-  sendSoon(send: () => void): void {
-    if (this.#held === send) return
+  sendSoon(send: () => unknown): void {
     this.#sendHeld()
-    this.#held = send
-    queueMicrotask(() => this.#sendHeld())
-  }
-
-  #sendHeld(): void {
-    const send = this.#held
-    this.#held = null
-    send?.()
+    this.#sendHeld = send
+    queueMicrotask(send)
   }
 
   /** Runs one command. Calls made before the worker is ready wait for it. */

@@ -118,6 +118,7 @@ export class OpenSession {
     if (frame.kind === 'end') this.#frames = []
     else this.#frames.push(frame)
     this.#outbox.frame(frame)
+    // What settles a long answer takes its time: the end of the answer does not wait for it.
     if (frame.kind === 'chunk' && frame.chunk.type === 'finish') this.#outbox.flush()
   }
 }

@@ -1,6 +1,6 @@
 /**
  * Feed items of one session, coalesced: commits and frames in order, then the status as it is by then. Commits and the
- * status leave with the microtask, frames at most once in an animation frame.
+ * status leave with the microtask, frames with them or by themselves at most once in an animation frame.
  */
 import type { AssistantStreamFrame } from '../core/live.ts'
 import type { SurfaceChange } from '../core/fold.ts'
@@ -22,8 +22,8 @@ export class Outbox {
   #hasStatus = false
   #soon = false
   #timer: ReturnType<typeof setTimeout> | null = null
-  /** Time of the frame the timer was set for, epoch ms. */
-  #since = 0
+  /** When the first chunk came of those that wait, epoch ms. */
+  #since: number | null = null
 
   constructor(post: (items: readonly FeedItem[]) => void, status: () => SessionStatus) {
     this.#post = post
@@ -45,14 +45,11 @@ export class Outbox {
     const last = this.#items.at(-1)
     if (last?.kind === 'frames') last.frames.push(frame)
     else this.#items.push({ kind: 'frames', frames: [frame] })
-    const now = frame.kind === 'chunk' ? frame.time : this.#since
-    if (this.#timer === null) {
-      this.#timer = setTimeout(() => this.flush(), FRAME_MS)
-      this.#since = now
-    } else if (now - this.#since > FRAME_MS) {
-      // While chunks come one after the other in one job, the timer does not.
-      this.flush()
-    }
+    this.#timer ??= setTimeout(() => this.flush(), FRAME_MS)
+    if (frame.kind !== 'chunk') return
+    this.#since ??= frame.time
+    // While chunks come one after the other in one job, the timer does not.
+    if (frame.time - this.#since > FRAME_MS) this.flush()
   }
 
   statusChanged(): void {
@@ -64,6 +61,7 @@ export class Outbox {
   flush(): void {
     if (this.#timer !== null) clearTimeout(this.#timer)
     this.#timer = null
+    this.#since = null
     this.#soon = false
     const items: FeedItem[] = this.#items.map(closeItem)
     if (this.#hasStatus) items.push({ kind: 'status', status: this.#status() })

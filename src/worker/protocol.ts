@@ -77,7 +77,7 @@ export type HostCommands = {
   ): Promise<Reply<ImportResult>>
   exportSession(id: string, how: ExportHow): Promise<Reply<Blob>>
   /** One after the other, each admitted or refused by itself; answers, for each, the seq of its event or its error. */
-  appendAll(id: string, appends: readonly AppendText[]): Promise<Reply<readonly (number | WireError)[]>>
+  append(id: string, appends: readonly AppendText[]): Promise<Reply<readonly (number | WireError)[]>>
   /** Events from `from` on, up to `to` (exclusive) but no more than fit one answer, as the text of a JSON array. */
   readEvents(id: string, from: number, to: number): Promise<Reply<string>>
   /** The derived messages as the text of a JSON array. */

@@ -70,7 +70,7 @@ async function serveByHand(hand: string, config: DeltaConfig): Promise<void> {
     if (data !== 'send') return
     arrived = 0
     const { done } = agent.send({ text: 'Say it' })
-    done.then(reason => postMessage(reason))
+    void done.then(reason => postMessage(reason))
   })
   postMessage('ready')
 }

@@ -21,7 +21,6 @@ export const pageRows: BrowserRows = async bench => {
   for (let round = 0; round < (bench.quick ? 1 : 3); round += 1) {
     paced.push(await bench.onPage('modelDeltas', { database: database(), deltas, pauseEach: 20 }))
   }
-  console.log(times)
   const messages = median(paced.map(outcome => outcome.messages))
   const frames = median(paced.map(outcome => outcome.frames))
   return [
@@ -31,7 +30,8 @@ export const pageRows: BrowserRows = async bench => {
       times.batched,
       '≤ 2.5×',
     ),
-    // What the same agent takes for the same deltas when no page hears of them is no cost of the way to the page.
+    // All three run the same agent, from `go` to the last delta: on the page, applied (ours) or in a handler (the other), or
+    // in the worker when no page hears of them. The last is no cost of the way to the page, so both are told without it.
     bench.row(
       `${deltas} deltas from an agent to a page, against a postMessage of each frame, without the agent's own time, ms`,
       times.deltas - times.unwatched,
