@@ -4,6 +4,7 @@
  * that none of them can overtake the events it belongs to.
  */
 import { type BlobId, type LogId, SessionSeq, type SessionId } from '../core/ids.ts'
+import { LARGE_PAGE } from './pages.ts'
 import { toStorageError } from './platform-error.ts'
 import {
   type AppendBatch,
@@ -83,7 +84,7 @@ const BATCH_BYTES = 1_000_000
 
 /**
  * A value of more bytes may be kept in a file of its own, which a strict transaction that comes later does not harden
- * after the fact: Chromium does so from 64 KB on, compressed. So segments end below, and a batch with a larger value is strict.
+ * after the fact: Chromium does so from 64 KB on, compressed. So a batch with a larger value is strict.
  */
 const LARGE_VALUE = 60_000
 
@@ -412,20 +413,14 @@ function countWithin(events: readonly QueuedEvent[], start: number, most: number
   return end - start
 }
 
-/** Events as segments none of which is too large, unless one event is; one without events when there are none. */
+/** Events as segments of the size of pages, so that nobody has to merge them; one without events when there are none. */
 function segmentsOf(events: readonly QueuedEvent[], firstSeq: number): readonly [Segment, ...Segment[]] {
   const segments: Segment[] = []
   let start = 0
   do {
-    const count = countWithin(events, start, LARGE_VALUE)
-    segments.push({
-      firstSeq: SessionSeq(firstSeq + start),
-      count,
-      text: `[${events
-        .slice(start, start + count)
-        .map(({ text }) => text)
-        .join(',')}]`,
-    })
+    const count = countWithin(events, start, LARGE_PAGE)
+    const texts = events.slice(start, start + count).map(({ text }) => text)
+    segments.push({ firstSeq: SessionSeq(firstSeq + start), count, text: `[${texts.join(',')}]` })
     start += count
   } while (start < events.length)
   return segments as [Segment, ...Segment[]]
