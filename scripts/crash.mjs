@@ -5,7 +5,7 @@
  *   npm run crash -- --kills 50            so many; 200 unless said otherwise
  *   npm run crash -- --seed 7              the same plan again; times are those of the machine
  *   npm run crash -- --points mid-tool     some kill points only, with commas between them
- *   npm run crash -- --journal             text of an answer that was shown and is not kept is a failure as well
+ *   npm run crash -- --journal-ms 600      how soon text of an answer that was shown must be kept
  *   npm run crash:fsync                    counts what Chromium syncs to disk, where there is strace
  *
  * A violation keeps the profile and what was found, and ends with exit code 1.

@@ -193,7 +193,7 @@ describe('import table', { timeout: 30_000 }, () => {
         if (!typeOnly && isDynamic !== true && isRelative(specifier)) reached.add(targetOf(file, specifier))
       }
     }
-    expect(reached).toContain('src/sessions/import-log.ts')
+    expect(reached).toContain('src/sessions/sessions.ts')
     const loaded = [...reached].filter(file => /^src\/(format|files)\//.test(file))
     expect(loaded).toEqual(['src/format/errors.ts'])
   })

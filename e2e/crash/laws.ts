@@ -17,9 +17,6 @@ import { digestOf, type Telling } from './book.ts'
 import type { Shown, State } from './protocol.ts'
 import { type Answer, answerTo, textOf } from './script.ts'
 
-/** Text that was on the page this long before a kill is in the log after it. */
-export const JOURNAL_MS = 600
-
 export type Law = 'lost' | 'gaps' | 'doubled' | 'invalid' | 'journal'
 export type Violation = { readonly law: Law; readonly what: string }
 
@@ -27,9 +24,14 @@ type Report = (law: Law, what: string) => void
 
 /**
  * Whatever is wrong with a session as it was opened. `known`: digests of events that were stored before the last run.
- * `telling`: what was told in the last run, if this session was worked on.
+ * `telling`: what was told in the last run, if this session was worked on. `journalMs`: how soon what is shown must be kept.
  */
-export function violationsOf(state: State, known: readonly string[], telling: Telling | null): readonly Violation[] {
+export function violationsOf(
+  state: State,
+  known: readonly string[],
+  telling: Telling | null,
+  journalMs: number,
+): readonly Violation[] {
   const found: Violation[] = []
   const report: Report = (law, what) => void found.push({ law, what: `${state.session}: ${what}` })
   checkGaps(state, report)
@@ -37,7 +39,7 @@ export function violationsOf(state: State, known: readonly string[], telling: Te
   checkDoubled(state.events, report)
   const session = checkTranscript(state, report)
   if (session !== null) checkAnswers(session, state.events, known.length, report)
-  if (telling !== null) checkShown(state.events, telling, report)
+  if (telling !== null) checkShown(state.events, telling, journalMs, report)
   return found
 }
 
@@ -235,11 +237,16 @@ const isBeginning = (text: string, whole: string): boolean =>
 
 // ── Shown ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** What was on the page for long enough is in the log. */
-function checkShown(events: readonly SessionEvent[], { shown, killedAt }: Telling, report: Report): void {
+/** Text that was on the page `journalMs` before a kill is in the log after it. */
+function checkShown(
+  events: readonly SessionEvent[],
+  { shown, killedAt }: Telling,
+  journalMs: number,
+  report: Report,
+): void {
   const latest = new Map<string, Shown>()
   for (const { at, shown: each } of shown) {
-    if (at <= killedAt - JOURNAL_MS) latest.set(`${each.turn}.${each.step}`, each)
+    if (at <= killedAt - journalMs) latest.set(`${each.turn}.${each.step}`, each)
   }
   for (const [step, { reasoning, text }] of latest) {
     const settled = events.filter(

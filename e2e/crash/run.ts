@@ -28,7 +28,8 @@ export type CrashOptions = {
   readonly seed: string
   readonly points: readonly KillPoint[]
   /** Text that was shown and is not in the log is a violation. */
-  readonly isJournaled: boolean
+  /** How soon text that was shown must be kept, ms. */
+  readonly journalMs: number
   readonly say: (line: string) => void
 }
 
@@ -202,9 +203,9 @@ export class CrashRuns {
     }
     const look = (state: State, known: Telling | null) => {
       const stood = this.#book.digests(state.session)
-      const found = violationsOf(state, stood, known)
+      const found = violationsOf(state, stood, known, this.#options.journalMs)
       for (const { law, what } of found) violate(law, what, { state, stood, telling: known?.toJSON() })
-      if (found.some(({ law }) => law !== 'journal')) this.#broken.add(state.session)
+      if (found.length > 0) this.#broken.add(state.session)
     }
     const take = (report: Report): void => {
       switch (report.kind) {
@@ -314,7 +315,6 @@ export class CrashRuns {
   #violate(run: number, point: KillPoint | undefined, violation: Violation, details: object): void {
     const tally = point === undefined ? undefined : this.#tallies.get(point)
     if (tally !== undefined) tally[violation.law] += 1
-    if (violation.law === 'journal' && !this.#options.isJournaled) return
     this.#violations.push({ ...violation, run })
     const file = join(this.#options.folder, `violation-${this.#violations.length}.json`)
     writeFileSync(file, JSON.stringify({ run, point, ...violation, ...details }, null, 1))

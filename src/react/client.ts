@@ -1,12 +1,14 @@
 /** What the hooks take from the page's client: types only, the client itself is handed to the provider. */
 import type { ClientSession } from '../worker/client-session.ts'
 import type { ClientSessions } from '../worker/client.ts'
-import type { DeleteHow } from '../worker/protocol.ts'
 
 /** The part of `Palimpsest` the hooks need. */
 export type SessionsClient = {
   readonly sessions: Pick<ClientSessions, 'open' | 'page' | 'rename' | 'pin' | 'delete' | 'undelete' | 'subscribe'>
 }
+
+/** Whether a session that is deleted can be brought back. */
+export type DeleteHow = NonNullable<Parameters<ClientSessions['delete']>[1]>
 
 export type SessionSummary = Awaited<ReturnType<ClientSessions['page']>>['sessions'][number]
 
@@ -16,4 +18,4 @@ export function codeOf(error: unknown): string {
   return typeof code === 'string' ? code : ''
 }
 
-export type { ClientSession, DeleteHow }
+export type { ClientSession }

@@ -12,13 +12,15 @@ const WRITE_MS = 250
 
 /** Collects chunks and hands them on a few times a second, the first at once. */
 export class AnswerJournal {
-  readonly #write: (text: string) => void
+  readonly #write: (text: string, isFirst: boolean) => void
   #call: RunningCall | null = null
   #waiting: (TimedChunk | { readonly call: RunningCall })[] = []
+  /** Nothing of the call was written yet. */
+  #isFirst = true
   #timer: ReturnType<typeof setTimeout> | null = null
 
-  /** `write` takes the next pieces as JSON texts, separated by commas. */
-  constructor(write: (text: string) => void) {
+  /** `write` takes the next pieces as JSON texts, separated by commas; `isFirst`: they are the first of their call. */
+  constructor(write: (text: string, isFirst: boolean) => void) {
     this.#write = write
   }
 
@@ -31,6 +33,7 @@ export class AnswerJournal {
   begin(call: RunningCall): void {
     this.end()
     this.#call = call
+    this.#isFirst = true
     this.#waiting.push({ call })
   }
 
@@ -61,7 +64,9 @@ export class AnswerJournal {
       this.#timer = null
       if (this.#waiting.length > 0) this.#writeNow()
     }, WRITE_MS)
-    this.#write(text)
+    const isFirst = this.#isFirst
+    this.#isFirst = false
+    this.#write(text, isFirst)
   }
 }
 
@@ -77,7 +82,8 @@ export function readJournal(parts: readonly JournalPart[]): CutOffCall | null {
   for (const [index, { part, text }] of parts.entries()) {
     const read = part === index ? piecesOf(text) : null
     if (read === null) break
-    pieces.push(...read)
+    // Not as arguments of one call: an answer that waited for its storage is one long part.
+    for (const piece of read) pieces.push(piece)
   }
   const [first, ...chunks] = pieces
   const { call } = (first ?? {}) as { readonly call?: unknown }

@@ -65,17 +65,25 @@ export async function withoutBytes(
   return changed.size === 0 ? events : events.map(event => changed.get(event) ?? event)
 }
 
-/** Whether an attachment of a message brings its bytes along. Without recursion: what is imported may be of any depth. */
+/**
+ * Whether an attachment brings its bytes along, wherever an export puts them. Without recursion: what is imported may be of
+ * any depth.
+ */
 function bringsBytes(event: SessionEvent): boolean {
-  // Where messages are. Streams are not looked into: they hold no attachments, and are most of a log.
-  const { message, content, inserted } = (event.data ?? {}) as Partial<Record<string, unknown>>
-  const left: unknown[] = [message, content, inserted]
+  const left: unknown[] = []
+  const look = (member: unknown) => {
+    if (typeof member === 'object' && member !== null) left.push(member)
+  }
+  look(event.data)
   while (left.length > 0) {
     const value = left.pop()
-    if (typeof value !== 'object' || value === null) continue
-    for (const [key, member] of Object.entries(value)) {
-      if (key === 'attachmentId' && typeof member === 'string' && member.startsWith('data:')) return true
-      if (typeof member === 'object') left.push(member)
+    // The columns of a stream are most of a log: their texts are passed over without a key for each.
+    if (Array.isArray(value)) value.forEach(look)
+    else {
+      for (const [key, member] of Object.entries(value as object)) {
+        if (key === 'attachmentId' && typeof member === 'string' && member.startsWith('data:')) return true
+        look(member)
+      }
     }
   }
   return false
@@ -93,7 +101,11 @@ function toBase64(bytes: Uint8Array): string {
 /** Null when it is no base64. */
 function fromBase64(base64: string): Uint8Array<ArrayBuffer> | null {
   try {
-    return Uint8Array.from(atob(base64), character => character.charCodeAt(0))
+    const binary = atob(base64)
+    const bytes = new Uint8Array(binary.length)
+    // `Uint8Array.from` would make a list of all characters first.
+    for (let at = 0; at < binary.length; at += 1) bytes[at] = binary.charCodeAt(at)
+    return bytes
   } catch {
     return null
   }

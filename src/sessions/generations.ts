@@ -9,6 +9,7 @@ import { type BlobId, LogId, SessionId, SessionSeq } from '../core/ids.ts'
 import { equalJson, jsonText } from '../core/json.ts'
 import { Session } from '../core/session.ts'
 import type { SessionOptions } from '../core/session-options.ts'
+import { LARGE_PAGE } from '../storage/pages.ts'
 import { type Segment, type SessionRecord, type SessionStorage, StorageError } from '../storage/storage.ts'
 import { blobsIn } from './blobs.ts'
 import { isOtherVersion, readStoredEvents, readStoredPages, type StoredLog } from './stored-events.ts'
@@ -140,8 +141,8 @@ async function readsBackAs(storage: SessionStorage, record: SessionRecord, log: 
   }
 }
 
-/** Characters of one segment, about: the size pages of a log are read and written at. */
-const SEGMENT_SIZE = 200_000
+/** Characters of one segment, about: a page that nobody has to merge. */
+const PAGE_LENGTH = LARGE_PAGE - 10_000
 
 /** A log as segments, made one after the other as they are asked for; `blobs` gets what they refer to. */
 export function* segmentsOf(events: readonly SessionEvent[], blobs: Set<BlobId>): Generator<Segment> {
@@ -153,7 +154,7 @@ export function* segmentsOf(events: readonly SessionEvent[], blobs: Set<BlobId>)
     texts.push(text)
     for (const blob of blobsIn(text)) blobs.add(blob)
     size += text.length
-    if (size < SEGMENT_SIZE && seq < events.length - 1) continue
+    if (size < PAGE_LENGTH && seq < events.length - 1) continue
     yield { firstSeq: SessionSeq(firstSeq), count: texts.length, text: `[${texts.join(',')}]` }
     firstSeq = seq + 1
     texts = []

@@ -263,6 +263,31 @@ describe('a journal', () => {
     expect(chunks()).toBeNull()
   })
 
+  it('[W16] may hold any number of chunks in one part', () => {
+    const call = { attemptId: 'a', messageId: 'm', turn: 1, step: 1, provider: 'p', model: 'm' }
+    const content = `[${JSON.stringify({ call })}${',1'.repeat(300_000)}]`
+    expect(readJournal([{ part: 0, text: content }])?.chunks).toHaveLength(300_000)
+  })
+
+  it('[W16] of a call that nothing settled gives way to that of the next', async () => {
+    const { live, storage } = await agentKit({ model: scriptedModel([]) })
+    const call = { attemptId: 'a', messageId: 'one', turn: 1, step: 1, provider: 'p', model: 'm' }
+    const chunk = (index: number) => ({ time: 1, chunk: { type: 'text-delta', index, text: 'x' } }) as const
+    live.session.append('turn/start', { turn: 1 })
+    live.journal.begin(call)
+    for (const index of [1, 2]) live.journal.push(chunk(index))
+    await live.flush()
+    live.journal.push(chunk(3))
+    live.journal.end()
+    live.journal.begin({ ...call, messageId: 'two' })
+    for (const index of [4, 5]) live.journal.push(chunk(index))
+    await live.flush()
+    expect(readJournal(await storage.journal(live.session.id))).toEqual({
+      call: { ...call, messageId: 'two' },
+      chunks: [chunk(4), chunk(5)],
+    })
+  })
+
   it('[W16] holds nothing of a call that was settled, and starts again with the next', () => {
     const written: string[] = []
     const journal = new AnswerJournal(text => written.push(text))

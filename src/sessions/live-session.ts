@@ -69,13 +69,14 @@ export class LiveSession {
       // What opening adds is no change anybody made.
       quietTo: SessionSeq(session.length),
       onStatus: status => {
+        if (this.#closed) return
         if (status.state === 'writing') this.#merging.wrote()
         if (status.state === 'idle') this.#makeKeyframe()
         onStatus?.(status)
       },
       onKeyframe: seq => this.#evict(seq),
     })
-    this.journal = new AnswerJournal(text => this.#writer.journal(text))
+    this.journal = new AnswerJournal((text, isFirst) => this.#writer.journal(text, isFirst))
     for (let seq: number = start.nextSeq; seq < session.length; seq += 1) {
       const text = jsonText(session.eventAt(seq))
       // The first of them settles what the journal was kept for, or nothing does.
@@ -90,6 +91,11 @@ export class LiveSession {
   /** How much is not stored yet, and why. */
   get storageStatus(): WriteBehindStatus {
     return this.#writer.status
+  }
+
+  /** Storage knows the session: one nothing was said in is nowhere yet. */
+  get isStored(): boolean {
+    return this.#writer.isCreated
   }
 
   /** Calls `listener` for each event committed from now on; returns its remover. Listeners must not throw. */
@@ -108,11 +114,7 @@ export class LiveSession {
    */
   flush(): Promise<void> {
     this.journal.flush()
-    if (!this.#closed) return this.#writer.flush()
-    const { id } = this.session
-    return Promise.reject(
-      new StorageError('closed', `Session ${id} is closed; nothing more is stored`, { sessionId: id }),
-    )
+    return this.#closed ? Promise.reject(this.#closedError()) : this.#writer.flush()
   }
 
   /**
@@ -170,8 +172,10 @@ export class LiveSession {
     const events: SessionEvent[] = []
     // What is appended while the answer is on its way belongs to it as well.
     do {
+      // As of before the flush: what is appended right after it is not stored.
+      const { length } = session
       await this.flush()
-      for await (const event of this.#readStored(events.length, session.length)) events.push(event)
+      for await (const event of this.#readStored(events.length, length)) events.push(event)
     } while (events.length < session.length)
     return session.verify(events)
   }
@@ -198,11 +202,18 @@ export class LiveSession {
       throw error
     }
     this.#letGo()
+    // Also what is tried again by then: nothing may bring back what is about to be deleted.
+    if (discard) writer.stop(this.#closedError())
   }
 
   /** The lease was given up; nothing is stored any more. */
   get isClosed(): boolean {
     return this.#closed
+  }
+
+  #closedError(): StorageError {
+    const { id } = this.session
+    return new StorageError('closed', `Session ${id} is closed; nothing more is stored`, { sessionId: id })
   }
 
   #letGo(): void {

@@ -510,6 +510,15 @@ describe('stored logs of older versions', () => {
     expect((await sessions.open(SessionId('child'))).session.inheritedEventCount).toBe(10)
   })
 
+  it('F16 a fork leaves it open to who opens it meanwhile', async () => {
+    const { sessions, storage } = house()
+    const id = SessionId(await storeOld(storage, fileOf('mig-01-basic.v0')))
+    const forking = sessions.fork(id, { id: SessionId('child') })
+    const live = await sessions.open(id)
+    await forking
+    expect([sessions.live(id) === live, live.isClosed]).toEqual([true, false])
+  })
+
   it.each(['mig-03-user-before-step.v0', 'mig-16-error-without-iserror.v0'])(
     'F16 %s cannot be migrated: it is refused and stays as it is',
     async name => {

@@ -20,7 +20,7 @@ import { type LastKeyframe, parseKeyframe, UNKNOWN_LENGTH } from './keyframe-pac
 import { eventsOf, isOtherVersion, readStoredPages } from './stored-events.ts'
 
 export type OpenLogOptions = SessionOptions &
-  Pick<RestoreOptions, 'repair' | 'readOnly' | 'settle'> & {
+  Pick<RestoreOptions, 'repair' | 'readOnly' | 'settle' | 'inheritedEventCount'> & {
     /** Only the first so many events: then the session is read-only, and may be inside a turn. */
     readonly to?: SessionSeq
   }
@@ -45,7 +45,7 @@ export async function openLog(
   const opening: Opening = { storage, record, to, options: to < record.nextSeq ? asPrefix(options) : options }
   if (isOtherVersion(record)) return fold(opening)
   for (let atMost = to; atMost > 0; ) {
-    const stored = await storage.keyframe(SessionId(record.header.id), atMost)
+    const stored = await storage.keyframe(SessionId(record.header.id), atMost).catch(unlessCorrupt)
     if (stored === null) break
     const opened = await fromKeyframe(opening, stored)
     if (opened !== null) return opened
@@ -55,14 +55,26 @@ export async function openLog(
   return fold(opening)
 }
 
+/** For what is stored beside the log: what cannot be read any more is as if it had never been. Others are rethrown. */
+export function unlessCorrupt(error: unknown): null {
+  if (error instanceof StorageError && error.code === 'corrupt') return null
+  throw error
+}
+
 type Opening = {
   readonly storage: SessionStorage
   readonly record: SessionRecord
   readonly to: SessionSeq
-  readonly options: SessionOptions & Pick<KeyframeOptions, 'repair' | 'readOnly' | 'settle' | 'isPrefix'>
+  readonly options: SessionOptions &
+    Pick<KeyframeOptions, 'repair' | 'readOnly' | 'settle' | 'isPrefix' | 'inheritedEventCount'>
 }
 
-const asPrefix = (options: SessionOptions) => ({ ...options, readOnly: true, isPrefix: true, repair: false })
+const asPrefix = (options: Omit<OpenLogOptions, 'to'>) => ({
+  ...options,
+  readOnly: true,
+  isPrefix: true,
+  repair: false,
+})
 
 /** Null when the keyframe cannot be used: it is a shortcut, and whatever is wrong with it, the log says better. */
 async function fromKeyframe(opening: Opening, stored: StoredKeyframe): Promise<OpenedLog | null> {
@@ -89,9 +101,7 @@ async function fromKeyframe(opening: Opening, stored: StoredKeyframe): Promise<O
     const length = read.at(-1)?.reduce((sum, { text }) => sum + text.length, 0) ?? 0
     return { session, keyframe: { seq: stored.seq, length: stored.text.length, span, isInherited }, tail: length }
   } catch (error) {
-    if (error instanceof SessionError) return null
-    if (error instanceof StorageError && error.code === 'corrupt') return null
-    throw error
+    return error instanceof SessionError ? null : unlessCorrupt(error)
   }
 }
 
@@ -130,7 +140,9 @@ function nodeRanges(keyframe: Keyframe): readonly SeqRange[] {
 
 /** @throws {StorageError} `corrupt` when it names no nodes before its own seq. */
 function nodesOf({ folds, seq }: Keyframe): readonly SessionSeq[] {
-  const { nodes } = (folds[surfaceFold.key]?.state ?? {}) as { readonly nodes?: unknown }
+  // Nobody has looked at its shape so far.
+  const states = folds as Keyframe['folds'] | null | undefined
+  const { nodes } = (states?.[surfaceFold.key]?.state ?? {}) as { readonly nodes?: unknown }
   const isNode = (node: unknown) => isSafeNonNegativeInteger(node) && node < seq
   if (Array.isArray(nodes) && nodes.every(isNode)) return nodes as SessionSeq[]
   throw new StorageError('corrupt', `The keyframe of ${seq} events has no surface`, { seq })

@@ -1,6 +1,7 @@
 /** What is said of sessions: lists by pages, names, pins, deletion with a way back, tidying up (SPEC W17–W19). */
 import { describe, expect, it } from 'vitest'
-import { user } from '../core/builders.ts'
+import { append, stepStart, turnStart, user } from '../core/builders.ts'
+import { defineEvent } from '../core/event-definition.ts'
 import { BlobId, SessionId } from '../core/ids.ts'
 import { memoryStorage } from '../storage/memory.ts'
 import { StorageError } from '../storage/storage.ts'
@@ -73,6 +74,33 @@ describe('lists', () => {
     // It is on the first page only.
     const { sessions: rest } = await sessions.page({ after: { id: id('stored'), updatedAt: 2_000 } })
     expect(rest).toEqual([])
+  })
+
+  it('[W18] show a session that is stored and open here on one page only, as it is stored', async () => {
+    const { sessions, say } = house()
+    await say('old')
+    await sessions.rename(id('old'), 'Old')
+    for (const name of ['b', 'c', 'd']) await say(name)
+    const first = await sessions.page({ limit: 2 })
+    const second = await sessions.page({ limit: 2, after: first.after })
+    expect(first.sessions.map(session => session.id)).toEqual(['d', 'c'])
+    expect(second.sessions.map(session => [session.id, session.title])).toEqual([
+      ['b', null],
+      ['old', 'Old'],
+    ])
+  })
+
+  it('[W18] miss no session that is stored for the first time while they are read', async () => {
+    let meanwhile = (): Promise<unknown> => Promise.resolve()
+    const storage = withFaults(memoryStorage(), async ({ method }, proceed) => {
+      const answer = await proceed()
+      if (method === 'list') await meanwhile()
+      return answer
+    })
+    const { sessions, say, names } = house({ storage })
+    await sessions.open(id('fresh'))
+    meanwhile = () => say('fresh')
+    expect(await names()).toEqual(['fresh'])
   })
 
   it('[W18] tell how much a session stores, a fork only what is its own', async () => {
@@ -150,6 +178,59 @@ describe('deletion', () => {
     // Nothing is left to undo, and none of it is an error.
     await sessions.delete(id('b'), { undoable: true })
     await sessions.delete(id('nobody'), { undoable: true })
+  })
+
+  it('[W19] for good passes over what somebody brings back meanwhile', async () => {
+    let meanwhile = (): Promise<unknown> => Promise.resolve()
+    const storage = withFaults(memoryStorage(), async ({ method }, proceed) => {
+      const answer = await proceed()
+      if (method === 'list') await meanwhile()
+      return answer
+    })
+    const { sessions, clock, say } = house({ storage })
+    for (const name of ['a', 'b']) {
+      await say(name, 'kept')
+      await sessions.delete(id(name), { undoable: true })
+    }
+    clock.time += 8 * DAY
+    meanwhile = async () => {
+      await sessions.undelete(id('a'))
+      await sessions.open(id('a'))
+    }
+    await sessions.tidy()
+    expect([(await storage.get(id('a')))?.deletedAt, await storage.get(id('b'))]).toEqual([undefined, null])
+    const { session } = sessions.live(id('a')) ?? expect.fail('not open')
+    expect(session.deriveMessages()).toMatchObject([{ content: [{ text: 'kept' }] }])
+    // There is nothing to bring back, open or not.
+    await sessions.undelete(id('a'))
+  })
+
+  it('[W19, R7] lets nobody fork what was deleted', async () => {
+    const { sessions, say } = house()
+    await say('a')
+    await sessions.delete(id('a'), { undoable: true })
+    await expect(sessions.fork(id('a'))).rejects.toMatchObject({ name: 'StorageError', code: 'deleted' })
+    await expect(sessions.fork(id('a'), { boundary: 0 })).rejects.toMatchObject({ code: 'deleted' })
+  })
+
+  it('[W7, W19] is not taken back by a write that is tried again', async () => {
+    let fail = (): void => undefined
+    let isFirst = true
+    const storage = withFaults(memoryStorage(), async ({ method }, proceed) => {
+      if (method !== 'append' || !isFirst) return proceed()
+      isFirst = false
+      return new Promise((_resolve, reject) => (fail = () => reject(new StorageError('unavailable', 'gone'))))
+    })
+    const { sessions } = house({ storage })
+    const live = await sessions.open(id('a'))
+    live.session.append('user/message', user('x', 'm'), { surfaceOp: 'append' })
+    await Promise.resolve()
+    await Promise.resolve()
+    const flushed = live.flush().catch((error: unknown) => error)
+    await sessions.delete(id('a'))
+    fail()
+    expect(await flushed).toMatchObject({ name: 'StorageError' })
+    expect(await storage.get(id('a'))).toBeNull()
   })
 
   it('[W9, W19] of a parent leaves its forks what they inherit', async () => {
@@ -269,6 +350,23 @@ describe('attachments', () => {
     expect(await new Response(await there.sessions.export(imported, { blobs: true })).text()).toContain('base64')
     // And to whom it came from, it is the same.
     expect(await sessions.import(file)).toMatchObject({ id: 'a', outcome: 'unchanged' })
+  })
+
+  it('[F18] come back wherever an event has them', async () => {
+    const noted = defineEvent<{ note: object }>('acme/noted', { ignorable: true })
+    const { sessions, say } = house({ eventTypes: [noted] })
+    const blob = await sessions.putBlob(bytes)
+    const { session } = await say('a')
+    session.append(noted, { note: { attachmentId: blob } })
+    append(session, turnStart(1))
+    append(session, stepStart(1, 1))
+    const block = { type: 'file' as const, attachment: { attachmentId: blob, name: 'x', bytes: 4 } }
+    const chunk = { type: 'block-end' as const, index: 0, block }
+    session.append('assistant/attempt', { turn: 1, step: 1, stream: [{ time: 1, chunk }] as never })
+    const text = async (options: object) => new Response(await sessions.export(id('a'), options)).text()
+    const there = house({ eventTypes: [noted] })
+    const { id: imported } = await there.sessions.import(await text({ blobs: true }))
+    expect(await new Response(await there.sessions.export(imported)).text()).toBe(await text({}))
   })
 
   it('[F18] that are not here, or are no base64, stay what they are', async () => {

@@ -34,19 +34,21 @@ export type SessionPage = { readonly sessions: readonly SessionSummary[]; readon
 /** Sessions of a page, unless it says otherwise. */
 export const PAGE_SIZE = 50
 
-/** The records as summaries, in order; `isFirst`: live sessions that are not stored yet come along. */
-export function summariesOf(
+/**
+ * The records as summaries, in order, with what the live sessions know better. Those of `unstored` come along: they were
+ * not stored when the records were asked for, and are on no page unless on this one.
+ */
+export function summariesOf<Live extends { readonly session: Session }>(
   records: readonly SessionRecord[],
-  live: Iterable<{ readonly session: Session }>,
-  isFirst: boolean,
+  live: Iterable<Live>,
+  unstored: ReadonlySet<Live>,
 ): readonly SessionSummary[] {
   const summaries = new Map(records.map(record => [record.header.id, summaryOf(record)]))
-  for (const { session } of live) {
-    const { id, firstLiveSeq, length } = session
-    const { createdAt } = session.header
+  for (const each of live) {
+    const { id, length, header } = each.session
+    const { createdAt } = header
     const stored = summaries.get(id)
-    // One that was opened from storage, and is not on this page, is on another.
-    if (stored === undefined && (!isFirst || firstLiveSeq > 0)) continue
+    if (stored === undefined && !unstored.has(each)) continue
     const fresh = { id, title: null, createdAt, updatedAt: createdAt, size: 0, isPinned: false, deletedAt: null }
     summaries.set(id, { ...(stored ?? fresh), eventCount: length })
   }

@@ -6,7 +6,7 @@ import { Session } from '../core/session.ts'
 import type { SessionOptions } from '../core/session-options.ts'
 import { settleEvents } from '../core/settlement.ts'
 import type { LogSource } from '../files/bytes.ts'
-import { inheritedRanges } from '../storage/stored-session.ts'
+import { inheritedRanges, notDeleted } from '../storage/stored-session.ts'
 import { type NewSession, type SessionRecord, type SessionStorage, StorageError } from '../storage/storage.ts'
 import type { WriteBehindStatus } from '../storage/write-behind.ts'
 import { readJournal } from './answer-journal.ts'
@@ -17,7 +17,7 @@ import { KeyedQueue } from './keyed-queue.ts'
 import { KeyframePace } from './keyframe-pace.ts'
 import type { Lease, Release } from './lease.ts'
 import { LiveSession, type WriterStart } from './live-session.ts'
-import { openLog } from './open-log.ts'
+import { openLog, unlessCorrupt } from './open-log.ts'
 import { isOtherVersion } from './stored-events.ts'
 import {
   PAGE_SIZE,
@@ -56,16 +56,18 @@ export class Sessions {
 
   /** Stored and live sessions: pinned ones first, then last changed first. */
   async list(): Promise<readonly SessionSummary[]> {
+    const unstored = this.#unstored()
     const records = await this.#options.storage.list()
-    return summariesOf(records, this.#live.values(), true)
+    return summariesOf(records, this.#live.values(), unstored)
   }
 
   /** The same a page at a time, from the records of the sessions alone: no event is read for it. */
   async page({ limit = PAGE_SIZE, after = null, deleted = false }: PageOptions = {}): Promise<SessionPage> {
     const { storage } = this.#options
+    const unstored = this.#unstored(after === null && !deleted)
     // One more, to know whether there is one.
     const found = await storage.list({ limit: limit + 1, deleted, ...(after === null ? {} : { after }) })
-    return pageOf(found, limit, records => summariesOf(records, this.#live.values(), after === null && !deleted))
+    return pageOf(found, limit, records => summariesOf(records, this.#live.values(), unstored))
   }
 
   /** The live session of that id, or undefined. */
@@ -85,15 +87,9 @@ export class Sessions {
       const live = this.#live.get(id)
       if (live !== undefined) return live
       if (id === '') throw new SessionError('header', 'Expected a non-empty session id')
-      const release = await this.#lease(id)
-      try {
-        const opened = await this.#open(id, release)
-        this.#live.set(id, opened)
-        return opened
-      } catch (error) {
-        release()
-        throw error
-      }
+      const opened = await this.#leased(id)
+      this.#live.set(id, opened)
+      return opened
     })
   }
 
@@ -113,11 +109,12 @@ export class Sessions {
       if (this.#live.has(childId) || (await storage.get(childId)) !== null) {
         throw new SessionError('session-already-exists', `Session ${childId} exists`, { sessionId: childId })
       }
-      const parent = await this.#resolve(source, childId, boundary)
-      const child = parent.fork({ id: childId })
-      await this.#live.get(parent.id)?.flush()
-      const record = await storage.get(parent.id)
-      const inherited = record === null ? [] : inheritedRanges(record, child.inheritedEventCount)
+      const parentId = typeof source === 'string' ? source : source.session.id
+      const child = await this.#childOf(parentId, source, childId, boundary)
+      await this.#live.get(parentId)?.flush()
+      const record = await storage.get(parentId)
+      if (record === null) throw notFound(parentId, 'to fork')
+      const inherited = inheritedRanges(record, child.inheritedEventCount)
       const release = await this.#lease(childId)
       const create: NewSession = { header: child.header, logId: LogId(newId()), inherited }
       const nextSeq = SessionSeq(child.inheritedEventCount)
@@ -137,9 +134,13 @@ export class Sessions {
     })
   }
 
-  /** The session to fork as it was at the boundary. */
-  async #resolve(source: SessionId | LiveSession, childId: SessionId, boundary: number | undefined): Promise<Session> {
-    const id = typeof source === 'string' ? source : source.session.id
+  /** A child of the session as it was at the boundary, which is made before anything else can be appended. */
+  async #childOf(
+    id: SessionId,
+    source: SessionId | LiveSession,
+    childId: SessionId,
+    boundary: number | undefined,
+  ): Promise<Session> {
     const live = this.#live.get(id)
     if (typeof source !== 'string' && live !== source) {
       const isNamesake = live !== undefined
@@ -154,31 +155,44 @@ export class Sessions {
     }
     const { storage } = this.#options
     const record = live === undefined ? await storage.get(id) : null
-    const length = live?.session.length ?? record?.nextSeq
-    if (length === undefined)
-      throw new SessionError('session-not-found', `There is no session ${id} to fork`, { sessionId: id })
+    const length = live?.session.length ?? (record === null ? undefined : notDeleted(record).nextSeq)
+    if (length === undefined) throw notFound(id, 'to fork')
     checkChildId(id, childId)
     if (boundary !== undefined) checkBoundary(id, boundary, length)
     const count = boundary === undefined ? length : boundary + 1
-    if (live !== undefined) return count === length ? live.session : live.at(count)
-    return this.#openPrefix(id, SessionSeq(count))
+    if (live !== undefined && count === length) return live.session.fork({ id: childId })
+    const parent = await (live === undefined ? this.#openPrefix(id, SessionSeq(count)) : live.at(count))
+    return parent.fork({ id: childId })
   }
 
-  /** The first `to` events of a stored session. */
-  async #openPrefix(id: SessionId, to: SessionSeq): Promise<Session> {
+  /** The first `to` events of a stored session. How many of all are inherited they may not tell. */
+  async #openPrefix(id: SessionId, to: SessionSeq, inheritedEventCount?: number): Promise<Session> {
     const { storage } = this.#options
     const record = await storage.get(id)
-    if (record === null) throw new SessionError('session-not-found', `There is no session ${id}`, { sessionId: id })
-    return (await openLog(storage, record, { ...this.#options, readOnly: true, to })).session
+    if (record === null) throw notFound(id, 'to read')
+    return (
+      await openLog(storage, record, {
+        ...{ ...this.#options, readOnly: true, to },
+        ...(inheritedEventCount === undefined ? {} : { inheritedEventCount }),
+      })
+    ).session
   }
 
   /** What is inherited is of the child's version: a stored log of an older one is migrated before it is forked. */
-  async #toCurrent(id: SessionId): Promise<void> {
-    if (this.#live.has(id)) return
-    const record = await this.#options.storage.get(id)
-    if (record === null || !isOtherVersion(record)) return
-    await this.open(id)
-    await this.close(id)
+  #toCurrent(id: SessionId): Promise<void> {
+    return this.#queue.run(id, async () => {
+      if (this.#live.has(id)) return
+      const record = await this.#options.storage.get(id)
+      if (record === null || !isOtherVersion(record)) return
+      // Nobody else gets to see it: what somebody opens meanwhile is not this one's to close.
+      const opened = await this.#leased(id)
+      try {
+        await opened.close()
+      } catch (error) {
+        await opened.close({ discard: true })
+        throw error
+      }
+    })
   }
 
   /**
@@ -222,8 +236,7 @@ export class Sessions {
       const events = live.readEvents({ to: session.length })
       return exportBytes({ header: session.header, events, getBlob }, how)
     }
-    if (record === null)
-      throw new SessionError('session-not-found', `There is no session ${id} to export`, { sessionId: id })
+    if (record === null) throw notFound(id, 'to export')
     const { readStoredLog } = await import('./generations.ts')
     return exportBytes({ ...(await readStoredLog(storage, record)), getBlob }, how)
   }
@@ -266,20 +279,21 @@ export class Sessions {
       const { storage, now } = this.#options
       // What could not be stored need not be: a full disk must not keep a session from being deleted.
       await this.#close(id, !undoable)
-      const release = await this.#lease(id)
-      try {
+      await this.#withLease(id, async () => {
         if (!undoable) await storage.delete(id)
         else if ((await storage.get(id)) !== null) await storage.update(id, { deletedAt: now() })
-      } finally {
-        release()
-      }
+      })
     })
   }
 
   /** Brings a session back that was deleted. @throws {StorageError} `not-found` when it was deleted for good. */
   undelete(id: SessionId): Promise<void> {
+    const { storage } = this.#options
     return this.#queue.run(id, async () => {
-      await this.#options.storage.update(id, { deletedAt: null })
+      const record = await storage.get(id)
+      if (record !== null && record.deletedAt === undefined) return
+      // `tidy` looks and deletes under the same lease.
+      await this.#withLease(id, () => storage.update(id, { deletedAt: null }))
     })
   }
 
@@ -289,9 +303,19 @@ export class Sessions {
    */
   async tidy(): Promise<void> {
     const { storage, now, keepDeletedMs = KEEP_DELETED_MS } = this.#options
-    const deleted = await storage.list({ deleted: true })
-    for (const { header, deletedAt = 0 } of deleted) {
-      if (deletedAt < now() - keepDeletedMs) await storage.delete(SessionId(header.id))
+    const isOld = (record: SessionRecord | null) => (record?.deletedAt ?? Infinity) < now() - keepDeletedMs
+    for (const record of (await storage.list({ deleted: true })).filter(isOld)) {
+      const id = SessionId(record.header.id)
+      const deleting = this.#queue.run(id, () =>
+        this.#withLease(id, async () => {
+          // Somebody may have brought it back meanwhile, unless its record is damaged.
+          if (isOld((await storage.get(id).catch(unlessCorrupt)) ?? record)) await storage.delete(id)
+        }),
+      )
+      await deleting.catch((error: unknown) => {
+        // Whoever has the lease brings it back, or deletes it.
+        if (!(error instanceof StorageError) || error.code !== 'in-use') throw error
+      })
     }
     await storage.collect(now() - KEEP_UNUSED_MS)
   }
@@ -313,6 +337,11 @@ export class Sessions {
     return this.#options.storage.getBlob(id)
   }
 
+  /** Live sessions that storage does not know yet; none unless they are `wanted`. */
+  #unstored(wanted = true): ReadonlySet<LiveSession> {
+    return new Set(wanted ? [...this.#live.values()].filter(live => !live.isStored) : [])
+  }
+
   async #close(id: SessionId, discard: boolean): Promise<void> {
     const live = this.#live.get(id)
     try {
@@ -330,6 +359,25 @@ export class Sessions {
     throw new StorageError('in-use', `Session ${id} is open for writing in another tab or worker`, { sessionId: id })
   }
 
+  async #withLease<Result>(id: SessionId, work: () => Promise<Result>): Promise<Result> {
+    const release = await this.#lease(id)
+    try {
+      return await work()
+    } finally {
+      release()
+    }
+  }
+
+  async #leased(id: SessionId): Promise<LiveSession> {
+    const release = await this.#lease(id)
+    try {
+      return await this.#open(id, release)
+    } catch (error) {
+      release()
+      throw error
+    }
+  }
+
   async #open(id: SessionId, release: Release): Promise<LiveSession> {
     const { storage, newId } = this.#options
     const claimed = await storage.claim(id)
@@ -340,8 +388,8 @@ export class Sessions {
       return this.#toLive(session, release, { start, pace: new KeyframePace(null, 0), residentFrom: start.nextSeq })
     }
     const record = await this.#toCurrentVersion(claimed)
-    const journal = await storage.journal(id)
-    const cutOff = readJournal(journal)
+    const journal = await storage.journal(id).catch(unlessCorrupt)
+    const cutOff = readJournal(journal ?? [])
     const { session, keyframe, tail } = await openLog(storage, record, {
       ...this.#options,
       repair: true,
@@ -349,7 +397,7 @@ export class Sessions {
     })
     const { logId, epoch, nextSeq } = record
     return this.#toLive(session, release, {
-      start: { logId, epoch, nextSeq, hasJournal: journal.length > 0 },
+      start: { logId, epoch, nextSeq, hasJournal: journal === null || journal.length > 0 },
       pace: new KeyframePace(keyframe, tail),
       residentFrom: keyframe?.seq ?? SessionSeq(0),
     })
@@ -367,12 +415,15 @@ export class Sessions {
     const { id } = session
     return new LiveSession({
       ...{ session, storage, release, now, ...parts },
-      openPrefix: to => this.#openPrefix(id, to),
+      openPrefix: to => this.#openPrefix(id, to, session.inheritedEventCount),
       onStatus: status => onStorageStatus?.(id, status),
       ...(onListenerError && { onError: onListenerError }),
     })
   }
 }
+
+const notFound = (id: SessionId, why: string) =>
+  new SessionError('session-not-found', `There is no session ${id} ${why}`, { sessionId: id })
 
 type LiveStart = {
   readonly start: WriterStart

@@ -6,7 +6,7 @@ import { LogId, SessionId, SessionSeq } from '../core/ids.ts'
 import { Session } from '../core/session.ts'
 import { type StorageCall, withFaults } from '../storage/faults.ts'
 import { memoryStorage } from '../storage/memory.ts'
-import type { SessionStorage } from '../storage/storage.ts'
+import { type SessionStorage, StorageError } from '../storage/storage.ts'
 import { countedIds, storedEvents } from '../testing/agent-kit.ts'
 import { memoryLease } from './lease.ts'
 import type { LiveSession } from './live-session.ts'
@@ -149,6 +149,8 @@ describe('a long session', () => {
       altered({ seq: 3 }),
       altered({ version: 2 }),
       altered({ folds: {} }),
+      altered({ folds: null }),
+      altered({ folds: undefined }),
       altered({ folds: { ...folds, surface: { ...folds['surface'], version: 99 } } }),
       altered({ folds: { ...folds, surface: { ...folds['surface'], state: { nodes: [-1] } } } }),
       altered({ folds: { ...folds, surface: { ...folds['surface'], state: { nodes: [1e9] } } } }),
@@ -164,6 +166,30 @@ describe('a long session', () => {
       expect(session.deriveMessages()).toEqual((await foldedWhole(inner, 'a')).deriveMessages())
       expect(reads).toBeGreaterThan(0)
     }
+  })
+
+  it('[K3, W16] folds the log when what is beside it cannot be read at all', async () => {
+    const { sessions, inner } = house()
+    await talk(await sessions.open(a), 6)
+    await sessions.close(a)
+    const storage = withFaults(inner, ({ method }, proceed) =>
+      // As browsers do for a value whose file is gone.
+      method === 'keyframe' || method === 'journal'
+        ? Promise.reject(new StorageError('corrupt', 'its file is gone'))
+        : proceed(),
+    )
+    const { session } = await new Sessions({ storage, lease: memoryLease(), now, newId: countedIds() }).open(a)
+    expect(session.deriveMessages()).toEqual((await foldedWhole(inner, 'a')).deriveMessages())
+  })
+
+  it('[K4] is verified while something is appended right after what was stored', async () => {
+    const { sessions } = house()
+    const live = await sessions.open(a)
+    append(live.session, said('one', 'm0'))
+    const stored = live.flush().then(() => append(live.session, said('two', 'm1')))
+    const verified = live.verify()
+    await stored
+    expect(await verified).toBeNull()
   })
 
   it('[K3] uses an earlier keyframe when the last one cannot be read', async () => {
@@ -212,7 +238,7 @@ describe('a long session', () => {
     }
     const sessions = new Sessions({
       ...{ storage, lease: memoryLease(), now, newId: countedIds() },
-      folds: [{ ...fold, toJSON } as never],
+      folds: [{ ...fold, toJSON }],
       onListenerError: error => errors.push(error),
     })
     const live = await sessions.open(a)
@@ -264,6 +290,29 @@ describe('a fork of a long session', () => {
       expect(child.session.inheritedEventCount).toBe(boundary + 1)
       expect((await readAll(child)).slice(0, boundary + 1)).toEqual(events.slice(0, boundary + 1))
       expect(await child.verify()).toBeNull()
+    }
+  })
+
+  it('[K6] says of any moment of it how much it had inherited', async () => {
+    const { sessions } = house()
+    await talk(await sessions.open(a), 2)
+    const child = await sessions.fork(a, { id: SessionId('b'), boundary: 4 })
+    await talk(child, 2)
+    const { length } = child.session
+    const counts = await Promise.all([0, 3, 5, 6, length].map(async seq => (await child.at(seq)).inheritedEventCount))
+    expect(counts).toEqual([0, 3, 5, 5, 5])
+  })
+
+  it('[R7] ends at its boundary, whatever is appended meanwhile', async () => {
+    const { sessions } = house()
+    const live = await sessions.open(a)
+    append(live.session, said('one', 'm'))
+    for (let ticks = 0; ticks < 12; ticks += 1) {
+      const { length } = live.session
+      const forked = sessions.fork(live, { id: SessionId(`after ${ticks}`), boundary: length - 1 })
+      for (let tick = 0; tick < ticks; tick += 1) await Promise.resolve()
+      append(live.session, said('more', `m${ticks}`))
+      expect((await forked).session.inheritedEventCount).toBe(length)
     }
   })
 

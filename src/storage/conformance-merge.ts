@@ -60,7 +60,7 @@ export const mergeCases: readonly StorageCase[] = [
       await mergeAll(storage, A)
       const lengths = await lengthsOf(storage, 'a')
       same('events', await positions(storage, 'a'), seqs('a', 0, 170))
-      same('number of pages', lengths.length, 2)
+      same('number of pages', lengths.length, 3)
       // Two brackets of each part become one comma.
       for (const length of lengths.slice(0, -1)) same('a page', length > SMALL_PAGE - 200 && length <= LARGE_PAGE, true)
       const { mergedTo = 0, ...record } = (await storage.get(A)) ?? {}

@@ -16,12 +16,12 @@ import { planAppend, segmentsIn } from './stored-session.ts'
  */
 export function appendIn(tx: IDBTransaction, batch: AppendBatch): Promise<void> {
   return new Promise((resolve, reject) => {
-    let refusal: unknown = null
+    let refusal: Error | null = null
     tx.oncomplete = () => resolve()
-    tx.onabort = () => reject((refusal ?? tx.error) as Error)
+    tx.onabort = () => reject(refusal ?? tx.error ?? new DOMException('The transaction was aborted', 'AbortError'))
     try {
       const sessions = tx.objectStore('sessions')
-      const found: IDBRequest<StoredRecord | undefined> = sessions.get(batch.id)
+      const found = sessions.get(batch.id) as IDBRequest<StoredRecord | undefined>
       found.onsuccess = () => {
         try {
           const record = planAppend(checkedRecord(found.result, batch.id), batch)
@@ -30,12 +30,12 @@ export function appendIn(tx: IDBTransaction, batch: AppendBatch): Promise<void> 
           // Saves the round trip in which the browser finds out that no request follows.
           tx.commit()
         } catch (error) {
-          refusal = error
+          refusal = error as Error
           abort(tx)
         }
       }
     } catch (error) {
-      refusal = error
+      refusal = error as Error
       abort(tx)
     }
   })

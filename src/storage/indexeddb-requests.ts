@@ -1,5 +1,6 @@
 /** What is asked of one transaction, whatever it is part of. */
-import { type LogId, SessionId, SessionSeq, isSafeNonNegativeInteger } from '../core/ids.ts'
+import type { SessionSeq } from '../core/ids.ts'
+import { type LogId, SessionId, isSafeNonNegativeInteger } from '../core/ids.ts'
 import { fromStored, type StoredRecord, type Tx } from './indexeddb-schema.ts'
 import { fitSegments, planRead, type ReadPart } from './segments.ts'
 import {

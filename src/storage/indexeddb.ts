@@ -74,7 +74,7 @@ const READ_LOGS: StoreName[] = ['sessions', 'segments']
 const MERGE_AT_ONCE = 64
 
 /** Text of one transaction of a log that is stored whole, UTF-16 units. */
-const STORE_AT_ONCE = 16 * LARGE_PAGE
+const STORE_AT_ONCE = 32 * LARGE_PAGE
 
 class IndexedDbStorage implements SessionStorage {
   readonly kind = 'indexeddb'

@@ -2,9 +2,13 @@
 import { SessionSeq } from '../core/ids.ts'
 import type { Segment } from './storage.ts'
 
-/** Text of one page, UTF-16 units: below this a segment is small, above the other no two are put together. */
+/**
+ * Text of one page, UTF-16 units: below this a segment is small, above the other no two are put together. Chromium keeps
+ * values of more than 64 KB compressed, and those that are larger even so in files of their own: pages in between are read
+ * fastest.
+ */
 export const SMALL_PAGE = 64_000
-export const LARGE_PAGE = 250_000
+export const LARGE_PAGE = 120_000
 
 /** One page to be stored in place of its parts. */
 export type Merge = { readonly page: Segment; readonly parts: readonly Segment[] }

@@ -150,7 +150,8 @@ export function claimed(stored: SessionRecord): SessionRecord {
   return { ...notDeleted(stored), epoch: stored.epoch + 1 }
 }
 
-function notDeleted(stored: SessionRecord): SessionRecord {
+/** The record, unless its session was deleted. @throws {StorageError} `deleted`. */
+export function notDeleted(stored: SessionRecord): SessionRecord {
   const { id } = stored.header
   if (stored.deletedAt === undefined) return stored
   throw new StorageError('deleted', `Session ${id} was deleted; bring it back, or delete it for good`, {

@@ -121,6 +121,8 @@ export class WriteBehind {
   #flush: Flush | null = null
   /** To be stored once all events before it are. */
   #keyframe: NewKeyframe | null = null
+  /** There was no space for it: the events go first. */
+  #isKeyframeSpared = false
   /** The write under way. */
   #inFlight: Write | null = null
   /** Pieces of the journal not known to be stored, and which part of it they will be. */
@@ -141,6 +143,11 @@ export class WriteBehind {
   get status(): WriteBehindStatus {
     const state = this.#lost ? 'lost' : this.#writing ? 'writing' : this.#paused ? 'paused' : 'idle'
     return { unsaved: this.#queue.length, lastError: this.#lastError, state }
+  }
+
+  /** Storage knows the session. */
+  get isCreated(): boolean {
+    return this.#create === undefined
   }
 
   /**
@@ -191,8 +198,15 @@ export class WriteBehind {
     this.#start()
   }
 
-  /** Takes the next piece of the journal of a running call. A call that is settled has none any more. */
-  journal(text: string): void {
+  /**
+   * Takes the next piece of the journal of a running call, the first one in place of what there is of a call that nothing
+   * settled. A call that is settled has none any more.
+   */
+  journal(text: string, isFirst = false): void {
+    if (isFirst) {
+      this.#journal = []
+      this.#journalPart = 0
+    }
     this.#journal.push(text)
     this.#start()
   }
@@ -273,6 +287,7 @@ export class WriteBehind {
     } catch (thrown) {
       const error = toStorageError(thrown, `append to session ${this.#options.id}`, { sessionId: this.#options.id })
       if (!this.#isPermanent(error)) {
+        this.#isKeyframeSpared = error.code === 'quota-exceeded' && write?.batch.keyframe !== undefined
         this.#isInDoubt ||= write !== null
         // What may be stored has to be taken away again.
         if (typeof write?.batch.journal === 'object') this.#hasJournal = true
@@ -327,6 +342,7 @@ export class WriteBehind {
     this.#create = undefined
     this.#relaxed = durability === 'relaxed'
     this.#isInDoubt = false
+    this.#isKeyframeSpared = false
   }
 
   #storedExtras({ batch: { keyframe, journal }, pieces, count }: Write): void {
@@ -334,10 +350,12 @@ export class WriteBehind {
       this.#journalPart = 0
       this.#hasJournal = false
     } else if (journal !== undefined) {
-      this.#journalPart = journal.part + 1
       this.#hasJournal = true
-      // Unless the call was settled meanwhile: then it is another journal by now.
-      if (this.#journal === pieces) pieces.splice(0, count)
+      // Unless the call was settled meanwhile, or another one began: then it is another journal by now.
+      if (this.#journal === pieces) {
+        this.#journalPart = journal.part + 1
+        pieces.splice(0, count)
+      }
     }
     if (keyframe === undefined) return
     if (this.#keyframe === keyframe) this.#keyframe = null
@@ -354,7 +372,8 @@ export class WriteBehind {
     const [segment, ...more] = segmentsOf(events, this.#storedSeq)
     const end = this.#storedSeq + events.length
     const create = this.#create
-    const keyframe = this.#keyframe !== null && this.#keyframe.seq <= end ? this.#keyframe : null
+    const isSpared = this.#isKeyframeSpared && events.length > 0
+    const keyframe = this.#keyframe !== null && this.#keyframe.seq <= end && !isSpared ? this.#keyframe : null
     const journal = this.#nextJournal(events)
     const blobs = [...new Set(events.flatMap(event => event.blobs ?? []))]
     const journalText = typeof journal === 'object' ? journal?.text : undefined

@@ -8,13 +8,15 @@ export type StorageState = {
   readonly isPersisted: boolean
 }
 
-const manager = (): StorageManager | undefined => (navigator as { readonly storage?: StorageManager }).storage
+/** Insecure pages have none of it, and browsers have not got all of it at once: Safari could persist before it could estimate. */
+const manager = (): Partial<StorageManager> =>
+  (navigator as { readonly storage?: Partial<StorageManager> }).storage ?? {}
 
 export async function storageState(): Promise<StorageState> {
-  const { usage = null, quota = null } = (await manager()?.estimate()) ?? {}
-  return { usage, quota, isPersisted: (await manager()?.persisted()) ?? false }
+  const { usage = null, quota = null } = (await manager().estimate?.()) ?? {}
+  return { usage, quota, isPersisted: (await manager().persisted?.()) ?? false }
 }
 
 export async function persist(): Promise<boolean> {
-  return (await manager()?.persist()) ?? false
+  return (await manager().persist?.()) ?? false
 }

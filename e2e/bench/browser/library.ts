@@ -138,26 +138,22 @@ export async function readAll({ database, id, length }: Place & { readonly lengt
   return time
 }
 
-/** Ranges of one read, and how many of them are under way at once. */
-const RANGES = 16
-const AT_ONCE = 4
+/** Segments of one read, and how many reads are under way at once. */
+const SEGMENTS = 9
+const AT_ONCE = 3
 
 async function readEverything(storage: SessionStorage, id: string, length: number): Promise<readonly SessionEvent[]> {
-  const size = Math.max(PAGE, Math.ceil(length / RANGES))
-  const starts = Array.from({ length: Math.ceil(length / size) }, (_, index) => index * size)
-  const ask = (from: number) => storage.read(SessionId(id), SessionSeq(from), SessionSeq(Math.min(from + size, length)))
-  const asked: Promise<readonly Segment[]>[] = starts.slice(0, AT_ONCE).map(ask)
+  const seams = await storage.seams(SessionId(id), SessionSeq(0), SessionSeq(length))
+  const starts = seams.filter((_, index) => index % SEGMENTS === 0)
+  const ask = (index: number) =>
+    storage.read(SessionId(id), starts[index] ?? SessionSeq(0), starts[index + 1] ?? SessionSeq(length))
+  const asked: Promise<readonly Segment[]>[] = starts.slice(0, AT_ONCE).map((_, index) => ask(index))
   const events: SessionEvent[] = []
   for (let index = 0; index < starts.length; index += 1) {
     const segments = (await asked[index]) ?? []
-    const next = starts[index + AT_ONCE]
-    if (next !== undefined) asked.push(ask(next))
+    if (index + AT_ONCE < starts.length) asked.push(ask(index + AT_ONCE))
     asked[index] = Promise.resolve([])
-    for (const { firstSeq, count, text } of segments) {
-      // A segment that reaches over the end of a range comes with both ranges.
-      if (firstSeq + count <= events.length) continue
-      for (const event of JSON.parse(text) as SessionEvent[]) if (event.seq >= events.length) events.push(event)
-    }
+    for (const { text } of segments) for (const event of JSON.parse(text) as SessionEvent[]) events.push(event)
   }
   return events
 }
@@ -281,6 +277,27 @@ async function loneInto(database: string, events: readonly WorkloadEvent[]): Pro
     times.push(since(start) * 1000)
   }
   await sessions.close(live.session.id)
+  await storage.close()
+  return median(times)
+}
+
+/** The write alone, without the session: one batch of one event after the other. µs for each. */
+export const loneBatch = (input: Writing): Promise<number> => writing(input, loneBatchInto)
+
+async function loneBatchInto(database: string, events: readonly WorkloadEvent[]): Promise<number> {
+  const storage = indexedDbStorage({ name: database })
+  const [id, logId] = [SessionId('lone'), LogId('lone')]
+  const header = { version: 3, id, createdAt: 1, isSeeded: false } as const
+  const first = { firstSeq: SessionSeq(0), count: 0, text: '[]' }
+  const common = { id, logId, epoch: 1, durability: 'strict' } as const
+  await storage.append({ ...common, segment: first, time: 1, create: { header, logId, inherited: [] } })
+  const times: number[] = []
+  for (const [seq, event] of events.entries()) {
+    const start = performance.now()
+    const segment = { firstSeq: SessionSeq(seq), count: 1, text: JSON.stringify([event]) }
+    await storage.append({ ...common, segment, time: seq })
+    times.push(since(start) * 1000)
+  }
   await storage.close()
   return median(times)
 }
