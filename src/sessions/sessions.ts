@@ -56,7 +56,7 @@ export class Sessions {
 
   /** Stored and live sessions: pinned ones first, then last changed first. */
   async list(): Promise<readonly SessionSummary[]> {
-    const unstored = this.#unstored()
+    const unstored = await this.#unstored()
     const records = await this.#options.storage.list()
     return summariesOf(records, this.#live.values(), unstored)
   }
@@ -64,7 +64,7 @@ export class Sessions {
   /** The same a page at a time, from the records of the sessions alone: no event is read for it. */
   async page({ limit = PAGE_SIZE, after = null, deleted = false }: PageOptions = {}): Promise<SessionPage> {
     const { storage } = this.#options
-    const unstored = this.#unstored(after === null && !deleted)
+    const unstored = await this.#unstored(after === null && !deleted)
     // One more, to know whether there is one.
     const found = await storage.list({ limit: limit + 1, deleted, ...(after === null ? {} : { after }) })
     return pageOf(found, limit, records => summariesOf(records, this.#live.values(), unstored))
@@ -337,9 +337,15 @@ export class Sessions {
     return this.#options.storage.getBlob(id)
   }
 
-  /** Live sessions that storage does not know yet; none unless they are `wanted`. */
-  #unstored(wanted = true): ReadonlySet<LiveSession> {
-    return new Set(wanted ? [...this.#live.values()].filter(live => !live.isStored) : [])
+  /** Live sessions that are not stored yet; none unless they are `wanted`. */
+  async #unstored(wanted = true): Promise<ReadonlySet<LiveSession>> {
+    const unstored = new Set<LiveSession>()
+    if (!wanted) return unstored
+    for (const [id, live] of this.#live) {
+      // One that was stored when the answer was lost does not know it.
+      if (!live.isStored && (await this.#options.storage.get(id)) === null) unstored.add(live)
+    }
+    return unstored
   }
 
   async #close(id: SessionId, discard: boolean): Promise<void> {
