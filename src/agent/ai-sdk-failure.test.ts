@@ -189,6 +189,10 @@ describe('texts', () => {
     expect((await failureOf(new Error('a\ud800'))).message).toBe('a\ufffd')
   })
 
+  it.each([' ', '\n\t', ''])('A10 an error without words gets some: %j', async thrown => {
+    expect((await failureOf(thrown)).message).toBe('The provider answered with an error.')
+  })
+
   it('A10 no error whatever shows a secret, or keeps the adapter from answering', async () => {
     const secret = 'S3cr3t-Key/42+'
     const leaky = fc.tuple(fc.string(), fc.constantFrom(secret, encodeURIComponent(secret)), fc.string()).map(each => each.join(' ')) // biome-ignore format: one line

@@ -87,7 +87,7 @@ function codeOf({ status, type, text, isTransport }: Facts): string {
 /** A browser tells a page nothing more of a failed fetch than that it failed. */
 function wordsOf({ status, text, isTransport }: Facts, { begun, address }: FailureContext, url: unknown): string {
   if (!isTransport)
-    return text || `The provider answered with ${status === undefined ? 'an error' : `status ${status}`}.`
+    return text.trim() || `The provider answered with ${status === undefined ? 'an error' : `status ${status}`}.`
   const what = begun
     ? 'The connection broke off before the answer was finished'
     : `${originOf(url) || originOf(address) || 'The provider'} could not be reached: no network, a wrong address, or it does not admit this page (CORS)`

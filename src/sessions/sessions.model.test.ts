@@ -404,7 +404,8 @@ const list = () =>
   )
 
 const name = fc.constantFrom(...names)
-const times = (weight: number, command: fc.Arbitrary<Command>): fc.Arbitrary<Command>[] => Array(weight).fill(command)
+const times = (weight: number, command: fc.Arbitrary<Command>): fc.Arbitrary<Command>[] =>
+  Array.from({ length: weight }, () => command)
 const length = fc.constantFrom(10, 90_000)
 const faults = fc.array(fc.constantFrom<Fault>('unavailable', 'quota-exceeded', 'lost-answer'), {
   minLength: 1,
