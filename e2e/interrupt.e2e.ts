@@ -36,18 +36,29 @@ test('[E4] stop in mid-stream keeps the partial text, also after a reload', asyn
   await expectNextPromptWorks(demo, mark, 2)
 })
 
-test('[E5] a reload in the middle of a stream leaves a repaired session', async ({ demo, page }) => {
+test('[E5] a reload in the middle of a stream keeps what was shown, and leaves a repaired session', async ({
+  demo,
+  page,
+}) => {
   const mark = `mark-${crypto.randomUUID()}`
   await demo.open()
   await demo.send(`Tell me about ${mark}. [slow]`)
   await expect.poll(() => demo.live.textContent()).toMatch(/\S+ \S+/)
   const before = await demo.stored()
+  const shown = (await demo.live.innerText()).trim()
+  // What comes after it takes longer than a journal does.
+  await expect.poll(async () => (await demo.live.innerText()).length).toBeGreaterThan(shown.length + 40)
   await demo.reload()
   await expect(page.locator('.ending', { hasText: 'This turn was interrupted.' })).toBeVisible()
   await expect(demo.status).toHaveText('Idle · saved')
   const events = await demo.stored()
   expect(events.slice(0, before.length)).toEqual(before)
-  expect(events.slice(before.length).map(({ type, data }) => ({ type, data }))).toEqual([
+  const [kept, ...closers] = events.slice(before.length).map(({ type, data }) => ({ type, data }))
+  expect(kept).toMatchObject({ type: 'assistant/message', data: { interrupted: true } })
+  const { message } = kept?.data as { message: { content: { text: string }[] } }
+  expect(message.content[0]?.text.startsWith(shown)).toBe(true)
+  await expect(page.locator('.row.agent .markdown')).toContainText(shown)
+  expect(closers).toEqual([
     { type: 'step/end', data: { turn: 1, step: 1 } },
     { type: 'turn/end', data: { turn: 1, reason: { kind: 'interrupted' } } },
     { type: 'session/end-seed', data: {} },

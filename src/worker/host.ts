@@ -172,9 +172,11 @@ class Host {
       })
   }
 
-  /** What cannot be stored is in the status, and stays. */
+  /** What cannot be stored is in the status, and stays. A session nothing was said in is not stored for being left. */
   #flushFor(page: Page): void {
-    for (const { live, watchers } of this.#open.values()) if (watchers.has(page)) live.flush().catch(() => undefined)
+    for (const { live, watchers } of this.#open.values()) {
+      if (watchers.has(page) && live.session.length > 0) live.flush().catch(() => undefined)
+    }
   }
 
   #commands(page: Page): HostCommands {

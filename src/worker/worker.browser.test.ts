@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { EventData, SessionEvent } from '../core/events.ts'
 import { MessageId, SessionSeq } from '../core/ids.ts'
 import type { SessionUpdate } from '../views/source.ts'
@@ -6,7 +6,7 @@ import type { ClientSession } from './client-session.ts'
 import { connect, type ConnectOptions, type Palimpsest } from './client.ts'
 import { withFaults } from '../storage/faults.ts'
 import { memoryStorage } from '../storage/memory.ts'
-import { StorageError } from '../storage/storage.ts'
+import { type AppendBatch, StorageError } from '../storage/storage.ts'
 import { WorkerError } from './errors.ts'
 import { serve } from './host.ts'
 
@@ -382,6 +382,35 @@ describe('pages that share a worker', () => {
     await second.sessions.list()
     const session = await first.sessions.open('s')
     await expect(session.send({ text: 'hi' }).accepted).rejects.toMatchObject({ code: 'internal' })
+  })
+})
+
+describe('a page that is left', () => {
+  it('[B11] has its worker store what it has, for good, and nothing of a session nothing was said in', async () => {
+    const inner = memoryStorage()
+    const batches: AppendBatch[] = []
+    const storage = withFaults(inner, ({ method, args }, proceed) => {
+      if (method === 'append') batches.push(args[0] as AppendBatch)
+      return proceed()
+    })
+    const { port1, port2 } = new MessageChannel()
+    serve({ agent: () => expect.fail('no turn is asked for'), storage }, port1)
+    const palimpsest = connect(port2)
+    open.push(palimpsest)
+    await palimpsest.sessions.open('empty')
+    const session = await palimpsest.sessions.open('said')
+    for (const [index, event] of ['pagehide', 'freeze', 'visibilitychange'].entries()) {
+      await session.append('user/message', user(`m${index}`), { surfaceOp: 'append' })
+      await expect.poll(() => session.status.storage.unsaved).toBe(0)
+      expect(batches.at(-1)?.durability).toBe('relaxed')
+      const hidden = vi.spyOn(document, 'visibilityState', 'get').mockReturnValue('hidden')
+      ;(event === 'pagehide' ? window : document).dispatchEvent(new Event(event))
+      hidden.mockRestore()
+      await expect.poll(() => batches.at(-1)?.durability).toBe('strict')
+    }
+    expect((await inner.list()).map(({ header }) => header.id)).toEqual(['said'])
+    await palimpsest.close()
+    window.dispatchEvent(new Event('pagehide'))
   })
 })
 
