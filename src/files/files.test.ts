@@ -351,6 +351,30 @@ describe('zstd', () => {
     }
   })
 
+  it('[F14] whose table of Huffman weights has one symbol is refused: the decompressor would read it for ever', async () => {
+    // Behind the sizes of the literals: four bytes of weights, which begin with the symbols that occur.
+    const block = (...symbols: readonly number[]) => {
+      const content = [0xa2, 0x40, 0x01, 4, ...symbols, 0, 0, 0]
+      const size = 5 | (content.length << 3)
+      return Uint8Array.of(0x28, 0xb5, 0x2f, 0xfd, 0x20, 10, size & 255, size >> 8, 0, ...content)
+    }
+    const endless = {
+      name: 'FormatError',
+      code: 'compression',
+      message: expect.stringContaining('never ends') as string,
+    }
+    // The first symbol takes all there is; so does the third, behind two that do not occur.
+    for (const symbols of [
+      [0xf0, 0x03, 0x00, 0x80],
+      [0x10, 0xfa, 0x01, 0x80],
+    ]) {
+      await expect(readLog(block(...symbols))).rejects.toMatchObject(endless)
+      await expect(readLog(cut(block(...symbols), 1))).rejects.toMatchObject(endless)
+    }
+    // Two symbols share it: that ends, and then something else is wrong.
+    await expect(readLog(block(0xf0, 0x02, 0x00, 0x80))).rejects.not.toMatchObject(endless)
+  })
+
   it('[F10, F14] that has something else behind a frame is damaged, not torn', async () => {
     for (const more of [[1], [0x28, 0xb5, 1], [0x51, 0x2a, 0x4e], [1, 2, 3, 4, 5]]) {
       const bytes = Uint8Array.of(...whole, ...more)

@@ -109,6 +109,7 @@ export class FrameCutter {
       if (size > LARGEST_BLOCK) return this.#says('is damaged: a block is longer than blocks can be')
       this.#wanted = length
       if (data.length < length) break
+      if (hasEndlessWeights(data.subarray(0, length))) return this.#says('is damaged: a table of weights never ends')
       const part = { ...this.#frame, bytes: data.slice(0, length), isFirst: false, isLast }
       yield isLast && part.hasChecksum ? { ...part, checksum: uint32(data, length - 4) } : part
       data = data.subarray(length)
@@ -175,4 +176,43 @@ function blockOf(data: Uint8Array, hasChecksum: boolean): { length: number; size
   const isRepeated = ((header >> 1) & 3) === 1
   const size = header >> 3
   return { length: 3 + (isRepeated ? 1 : size) + (isLast && hasChecksum ? 4 : 0), size, isLast }
+}
+
+/**
+ * Whether a block begins with Huffman weights that are compressed with a table of one symbol (RFC 8878, 4.2.1.2). Reading
+ * one takes no bits, so that the end, which is that the bits are used up, never comes: the decompressor does not notice.
+ */
+function hasEndlessWeights(block: Uint8Array): boolean {
+  const [first = 0, , , literals = 0] = block
+  const isCompressed = ((first >> 1) & 3) === 2 && (literals & 3) === 2
+  if (!isCompressed) return false
+  // Behind the block's header, the sizes of the literals; their weights are compressed when they take less than 128 bytes.
+  const weights = 3 + ([3, 3, 4, 5][(literals >> 2) & 3] as number)
+  if ((block[weights] ?? 255) >= 128) return false
+  const table = block.subarray(weights + 1)
+  let at = 4
+  const bits = (count: number): number => {
+    const value = (uint32(table, at >> 3) >>> (at & 7)) & ((1 << count) - 1)
+    at += count
+    return value
+  }
+  const all = 1 << (((table[0] ?? 0) & 15) + 5)
+  // What is left over is shared by the symbols in order; each says its part plus one, in as few bits as that may need.
+  for (;;) {
+    const largest = all + 1
+    const count = 32 - Math.clz32(largest)
+    const short = (1 << count) - 1 - largest
+    const low = bits(count - 1)
+    let value = low
+    if (low >= short) {
+      value = low + (bits(1) << (count - 1))
+      if (value >= 1 << (count - 1)) value -= short
+    }
+    const part = value - 1
+    if (part !== 0) return part === all
+    // A symbol that does not occur says how many after it do not either, three at a time.
+    let repeats = 3
+    while (repeats === 3 && at < 8 * table.length) repeats = bits(2)
+    if (at >= 8 * table.length) return false
+  }
 }
