@@ -1,14 +1,13 @@
 /** The page: sessions on the left, the conversation, the inspector on the right. READ FIRST in this folder. */
 import type { ImportResult, Palimpsest, SessionSummary } from 'palimpsest'
-import { useDeletedSessions, useSession, useSessions, useUnsavedSessions } from 'palimpsest/react'
+import { useDeletedSessions, useSession, useSessions } from 'palimpsest/react'
 import { type ReactElement, type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from 'react'
 import { flushSync } from 'react-dom'
 import { onChange, tellChange } from './channel.ts'
 import { newId } from '../sessions/new-id.ts'
 import { shortenLongest } from '../conversation/shorten.ts'
 import { exposeSession } from './test-hook.ts'
-import { Visible } from '../text/visible-text.tsx'
-import { errorFacts, notDeletedWords, unsavedWords } from './words.ts'
+import { errorFacts, notDeletedWords } from './words.ts'
 import { goTo, useAddressedSession } from '../sessions/address.ts'
 import type { ComposerHandle } from '../conversation/composer.tsx'
 import { Conversation } from '../conversation/conversation.tsx'
@@ -25,6 +24,7 @@ import { StorageLine } from '../sessions/storage-line.tsx'
 import { Sheet } from './sheet.tsx'
 import { ThemeButton } from './theme-button.tsx'
 import { isUnused, titleFrom, titleOf } from '../sessions/titles.ts'
+import { Named, Unsaved } from './notices.tsx'
 import { useKeepFocus } from './use-keep-focus.ts'
 import { selectCurrentRow, useKeyboard } from './use-keyboard.ts'
 import { Undo } from '../sessions/undo.tsx'
@@ -388,35 +388,6 @@ export function App({ palimpsest, lost, provider }: AppProps): ReactElement {
       <Undo latest={deletions.latest} focused={removed} undo={each => void bringBack(each, true)} />
       <HelpDialog ref={help} />
       <ProviderDialog ref={providerDialog} control={provider} />
-    </>
-  )
-}
-
-/** Which sessions that were left could not be saved, for as long as that is so. */
-function Unsaved({ titles }: { readonly titles: readonly SessionSummary[] | null }): ReactElement {
-  const unsaved = useUnsavedSessions()
-  return (
-    <div role="status" id="unsaved">
-      {unsaved.map(({ id, error, isKept }) => {
-        const known = titles?.find(each => each.id === id)
-        return (
-          <div key={id} className="notice">
-            {unsavedWords(known === undefined ? 'Untitled' : titleOf(known), error, isKept)}{' '}
-            <button type="button" onClick={() => goTo(id)}>
-              Open it
-            </button>
-          </div>
-        )
-      })}
-    </div>
-  )
-}
-
-/** What is said of a session, by its name. */
-function Named({ title, children }: { readonly title: string; readonly children: ReactNode }): ReactElement {
-  return (
-    <>
-      “<Visible text={title} />” {children}
     </>
   )
 }

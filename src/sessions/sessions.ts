@@ -1,17 +1,17 @@
 /** All sessions of one storage: create, open, fork, list, name, delete, import, export. */
 import { SessionError } from '../core/errors.ts'
-import { checkBoundary, checkChildId } from '../core/fork.ts'
 import { type BlobId, LogId, SessionId, SessionSeq } from '../core/ids.ts'
 import { Session } from '../core/session.ts'
 import type { SessionOptions } from '../core/session-options.ts'
 import { settleEvents } from '../core/settlement.ts'
 import type { LogSource } from '../files/bytes.ts'
-import { inheritedRanges, notDeleted } from '../storage/stored-session.ts'
+import { inheritedRanges } from '../storage/stored-session.ts'
 import { type NewSession, type SessionRecord, type SessionStorage, StorageError } from '../storage/storage.ts'
 import type { WriteBehindStatus } from '../storage/write-behind.ts'
 import { readJournal } from './answer-journal.ts'
 import { blobIdOf } from './blobs.ts'
 import type { ExportOptions } from './export-log.ts'
+import { childOf, notFound, openPrefix } from './forking.ts'
 import type { ImportOptions, ImportResult } from './import-log.ts'
 import { KeyedQueue } from './keyed-queue.ts'
 import { KeyframePace } from './keyframe-pace.ts'
@@ -110,7 +110,8 @@ export class Sessions {
         throw new SessionError('session-already-exists', `Session ${childId} exists`, { sessionId: childId })
       }
       const parentId = typeof source === 'string' ? source : source.session.id
-      const child = await this.#childOf(parentId, source, childId, boundary)
+      const parent = { id: parentId, live: this.#live.get(parentId), source, boundary }
+      const child = await childOf(parent, childId, { storage, options: this.#options })
       await this.#live.get(parentId)?.flush()
       const record = await storage.get(parentId)
       if (record === null) throw notFound(parentId, 'to fork')
@@ -132,50 +133,6 @@ export class Sessions {
       this.#live.set(childId, live)
       return live
     })
-  }
-
-  /** A child of the session as it was at the boundary, which is made before anything else can be appended. */
-  async #childOf(
-    id: SessionId,
-    source: SessionId | LiveSession,
-    childId: SessionId,
-    boundary: number | undefined,
-  ): Promise<Session> {
-    const live = this.#live.get(id)
-    if (typeof source !== 'string' && live !== source) {
-      const isNamesake = live !== undefined
-      const what = isNamesake ? 'is not the live one of its id' : 'is not open here'
-      throw new SessionError(
-        isNamesake ? 'session-not-live' : 'session-not-found',
-        `The session ${id} to fork ${what}`,
-        {
-          sessionId: id,
-        },
-      )
-    }
-    const { storage } = this.#options
-    const record = live === undefined ? await storage.get(id) : null
-    const length = live?.session.length ?? (record === null ? undefined : notDeleted(record).nextSeq)
-    if (length === undefined) throw notFound(id, 'to fork')
-    checkChildId(id, childId)
-    if (boundary !== undefined) checkBoundary(id, boundary, length)
-    const count = boundary === undefined ? length : boundary + 1
-    if (live !== undefined && count === length) return live.session.fork({ id: childId })
-    const parent = await (live === undefined ? this.#openPrefix(id, SessionSeq(count)) : live.at(count))
-    return parent.fork({ id: childId })
-  }
-
-  /** The first `to` events of a stored session. How many of all are inherited they may not tell. */
-  async #openPrefix(id: SessionId, to: SessionSeq, inheritedEventCount?: number): Promise<Session> {
-    const { storage } = this.#options
-    const record = await storage.get(id)
-    if (record === null) throw notFound(id, 'to read')
-    return (
-      await openLog(storage, record, {
-        ...{ ...this.#options, readOnly: true, to },
-        ...(inheritedEventCount === undefined ? {} : { inheritedEventCount }),
-      })
-    ).session
   }
 
   /** What is inherited is of the child's version: a stored log of an older one is migrated before it is forked. */
@@ -421,15 +378,12 @@ export class Sessions {
     const { id } = session
     return new LiveSession({
       ...{ session, storage, release, now, ...parts },
-      openPrefix: to => this.#openPrefix(id, to, session.inheritedEventCount),
+      openPrefix: to => openPrefix({ storage, options: this.#options }, id, to, session.inheritedEventCount),
       onStatus: status => onStorageStatus?.(id, status),
       ...(onListenerError && { onError: onListenerError }),
     })
   }
 }
-
-const notFound = (id: SessionId, why: string) =>
-  new SessionError('session-not-found', `There is no session ${id} ${why}`, { sessionId: id })
 
 type LiveStart = {
   readonly start: WriterStart

@@ -4,7 +4,7 @@
  */
 import type { LogId } from '../core/ids.ts'
 import { abort } from './indexeddb-connection.ts'
-import { checkedRecord, wholeLog } from './indexeddb-requests.ts'
+import { checkedRecord, extrasOf } from './indexeddb-requests.ts'
 import { type StoredRecord, toStored } from './indexeddb-schema.ts'
 import type { AppendBatch } from './storage.ts'
 import { planAppend, segmentsIn } from './stored-session.ts'
@@ -42,20 +42,13 @@ export function appendIn(tx: IDBTransaction, batch: AppendBatch): Promise<void> 
 }
 
 function put(tx: IDBTransaction, logId: LogId, batch: AppendBatch): void {
-  const { keyframe, journal, blobs = [] } = batch
   // `add`, so that nothing stored is ever overwritten, whatever the record says.
   for (const { firstSeq, count, text } of segmentsIn(batch)) {
     tx.objectStore('segments').add({ logId, firstSeq, count, text })
   }
-  if (keyframe !== undefined) {
-    const keyframes = tx.objectStore('keyframes')
-    if (keyframe.instead !== undefined) keyframes.delete([logId, keyframe.instead])
-    keyframes.put({ logId, seq: keyframe.seq, text: keyframe.text })
+  for (const change of extrasOf(logId, batch)) {
+    const store = tx.objectStore(change.store)
+    if ('put' in change) store.put(change.put)
+    else store.delete(change.delete)
   }
-  if (journal !== undefined) {
-    const journals = tx.objectStore('journals')
-    if (journal === 'settled' || journal.part === 0) journals.delete(wholeLog(logId))
-    if (journal !== 'settled') journals.put({ logId, part: journal.part, text: journal.text })
-  }
-  for (const blobId of blobs) tx.objectStore('blobReferences').put({ logId, blobId })
 }

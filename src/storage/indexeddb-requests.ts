@@ -37,27 +37,36 @@ export function checkedRecord(stored: StoredRecord | undefined, id: SessionId): 
 
 type Extras = Pick<AppendBatch, 'keyframe' | 'journal'> & Pick<WholeLog, 'blobs'>
 
-/** Asks for what a batch or a whole log comes with besides its events. */
-export function putExtras(
-  tx: Tx<'readwrite'>,
-  logId: LogId,
-  { keyframe, journal, blobs = [] }: Extras,
-): Promise<unknown>[] {
-  const requests: Promise<unknown>[] = []
+/** A record to put, or what to delete. */
+type Change = { readonly store: 'keyframes' | 'journals' | 'blobReferences' } & (
+  | { readonly put: object }
+  | { readonly delete: IDBKeyRange | [LogId, number] }
+)
+
+/** What is to be changed for what a batch or a whole log comes with besides its events. */
+export function extrasOf(logId: LogId, { keyframe, journal, blobs = [] }: Extras): readonly Change[] {
+  const changes: Change[] = []
   if (keyframe !== undefined) {
     const { seq, text, instead } = keyframe
-    const keyframes = tx.objectStore('keyframes')
-    if (instead !== undefined) requests.push(quiet(keyframes.delete([logId, instead])))
-    requests.push(quiet(keyframes.put({ logId, seq, text })))
+    if (instead !== undefined) changes.push({ store: 'keyframes', delete: [logId, instead] })
+    changes.push({ store: 'keyframes', put: { logId, seq, text } })
   }
   if (journal !== undefined) {
-    const journals = tx.objectStore('journals')
-    if (journal === 'settled' || journal.part === 0) requests.push(quiet(journals.delete(wholeLog(logId))))
-    if (journal !== 'settled') requests.push(quiet(journals.put({ logId, part: journal.part, text: journal.text })))
+    const isNew = journal === 'settled' || journal.part === 0
+    if (isNew) changes.push({ store: 'journals', delete: wholeLog(logId) })
+    if (journal !== 'settled')
+      changes.push({ store: 'journals', put: { logId, part: journal.part, text: journal.text } })
   }
-  for (const blobId of blobs) requests.push(quiet(tx.objectStore('blobReferences').put({ logId, blobId })))
-  return requests
+  for (const blobId of blobs) changes.push({ store: 'blobReferences', put: { logId, blobId } })
+  return changes
 }
+
+/** Asks for all of it. */
+export const putExtras = (tx: Tx<'readwrite'>, logId: LogId, extras: Extras): Promise<unknown>[] =>
+  extrasOf(logId, extras).map(change => {
+    const store = tx.objectStore(change.store)
+    return quiet<unknown>('put' in change ? store.put(change.put as never) : store.delete(change.delete))
+  })
 
 /** Refuses a new session whose log is taken: by events, by a session that has none yet, or by one that is being stored. */
 export async function checkFree(tx: Tx<'readwrite'>, id: SessionId, { logId }: NewSession): Promise<void> {

@@ -1,9 +1,8 @@
 /** Session logs in IndexedDB: one record per session, one per group commit (SPEC W1–W16). */
-import type { ErrorFacts } from '../core/errors.ts'
 import { type BlobId, type LogId, SessionId, SessionSeq } from '../core/ids.ts'
 import { appendIn } from './indexeddb-append.ts'
-import { abort, Connection, type IndexedDbStatus } from './indexeddb-connection.ts'
-import { DB_VERSION, fromStored, type StoreName, toStored, type Tx } from './indexeddb-schema.ts'
+import { Connection, type IndexedDbStatus } from './indexeddb-connection.ts'
+import { DB_VERSION, fromStored, type StoreName, toStored } from './indexeddb-schema.ts'
 import {
   checkDraft,
   checkFree,
@@ -16,12 +15,11 @@ import {
   recordOf,
   wholeLog,
 } from './indexeddb-requests.ts'
-import { LARGE_PAGE, planMerge } from './pages.ts'
-import { errorName, toStorageError } from './platform-error.ts'
+import { Transactions } from './indexeddb-transactions.ts'
+import { partsOf, planMerge } from './pages.ts'
 import { fitSegments, planKeyframe, planRead, seamsOf } from './segments.ts'
 import {
   type AppendBatch,
-  type Durability,
   type JournalPart,
   type ListOptions,
   type RecordChange,
@@ -73,21 +71,20 @@ const READ_LOGS: StoreName[] = ['sessions', 'segments']
 /** Most segments one transaction merges, so that nobody waits for it long. */
 const MERGE_AT_ONCE = 64
 
-/** Text of one transaction of a log that is stored whole, UTF-16 units. */
-const STORE_AT_ONCE = 32 * LARGE_PAGE
-
 class IndexedDbStorage implements SessionStorage {
   readonly kind = 'indexeddb'
   readonly name: string
   readonly #connection: Connection
+  readonly #transactions: Transactions
 
   constructor(name: string, connection: Connection) {
     this.name = name
     this.#connection = connection
+    this.#transactions = new Transactions(connection)
   }
 
   list({ limit = Infinity, after, deleted = false }: ListOptions = {}): Promise<readonly SessionRecord[]> {
-    return this.#read('list the sessions', {}, ['sessions'], async tx => {
+    return this.#transactions.read('list the sessions', {}, ['sessions'], async tx => {
       const rank = deleted ? DELETED : DELETED + 1
       const below = after === undefined ? [deleted ? DELETED + 1 : Infinity] : listKey(after)
       if ((below[0] ?? 0) < rank) return []
@@ -105,17 +102,26 @@ class IndexedDbStorage implements SessionStorage {
   }
 
   get(id: SessionId): Promise<SessionRecord | null> {
-    return this.#read(`read the record of session ${id}`, { sessionId: id }, ['sessions'], tx => recordOf(tx, id))
+    return this.#transactions.read(`read the record of session ${id}`, { sessionId: id }, ['sessions'], tx =>
+      recordOf(tx, id),
+    )
   }
 
   claim(id: SessionId): Promise<SessionRecord | null> {
-    return this.#run(`claim session ${id}`, { sessionId: id }, ['sessions'], 'readwrite', 'relaxed', async tx => {
-      const stored = await recordOf(tx, id)
-      if (!stored) return null
-      const record = claimed(stored)
-      await tx.objectStore('sessions').put(toStored(record))
-      return record
-    })
+    return this.#transactions.run(
+      `claim session ${id}`,
+      { sessionId: id },
+      ['sessions'],
+      'readwrite',
+      'relaxed',
+      async tx => {
+        const stored = await recordOf(tx, id)
+        if (!stored) return null
+        const record = claimed(stored)
+        await tx.objectStore('sessions').put(toStored(record))
+        return record
+      },
+    )
   }
 
   append(batch: AppendBatch): Promise<void> {
@@ -128,11 +134,11 @@ class IndexedDbStorage implements SessionStorage {
     if (journal !== undefined) stores.push('journals')
     if (blobs.length > 0) stores.push('blobReferences')
     if (create === undefined) {
-      return this.#named(doing, facts, async () => {
+      return this.#transactions.named(doing, facts, async () => {
         await appendIn(await this.#connection.beginPlain(stores, durability), batch)
       })
     }
-    return this.#run(doing, facts, [...stores, 'drafts'], 'readwrite', durability, async tx => {
+    return this.#transactions.run(doing, facts, [...stores, 'drafts'], 'readwrite', durability, async tx => {
       const record = planAppend(await recordOf(tx, id), batch)
       await checkFree(tx, id, create)
       await checkInherited(tx, id, create)
@@ -151,7 +157,7 @@ class IndexedDbStorage implements SessionStorage {
     const id = SessionId(session.header.id)
     const facts = { sessionId: id }
     const doing = `store the log of session ${id}`
-    await this.#run(doing, facts, [...READ_LOGS, 'drafts'], 'readwrite', 'relaxed', async tx => {
+    await this.#transactions.run(doing, facts, [...READ_LOGS, 'drafts'], 'readwrite', 'relaxed', async tx => {
       planLog(await recordOf(tx, id), log)
       await checkFree(tx, id, session)
       await checkInherited(tx, id, session)
@@ -162,7 +168,7 @@ class IndexedDbStorage implements SessionStorage {
       let drafted = planLog(null, { session, segments: [], time })
       for (const part of partsOf(log.segments)) {
         for (const segment of part) drafted = withSegment(drafted, segment)
-        await this.#run(doing, facts, ['segments', 'drafts'], 'readwrite', 'strict', async tx => {
+        await this.#transactions.run(doing, facts, ['segments', 'drafts'], 'readwrite', 'strict', async tx => {
           await checkDraft(tx, id, logId)
           const adds = part.map(({ firstSeq, count, text }) =>
             quiet(tx.objectStore('segments').add({ logId, firstSeq, count, text })),
@@ -170,7 +176,7 @@ class IndexedDbStorage implements SessionStorage {
           await Promise.all(adds)
         })
       }
-      return await this.#run(doing, facts, [...ALL_LOGS, 'drafts'], 'readwrite', 'strict', async tx => {
+      return await this.#transactions.run(doing, facts, [...ALL_LOGS, 'drafts'], 'readwrite', 'strict', async tx => {
         await checkDraft(tx, id, logId)
         const stored = await recordOf(tx, id)
         const { nextSeq, mergedTo, size = 0 } = drafted
@@ -200,7 +206,7 @@ class IndexedDbStorage implements SessionStorage {
   }
 
   read(id: SessionId, from?: SessionSeq, to?: SessionSeq): Promise<readonly Segment[]> {
-    return this.#read(`read the events of session ${id}`, { sessionId: id }, READ_LOGS, async tx => {
+    return this.#transactions.read(`read the events of session ${id}`, { sessionId: id }, READ_LOGS, async tx => {
       const record = await recordOf(tx, id)
       if (!record) throw notStored(id)
       return readRange(tx, record, from, to)
@@ -208,21 +214,26 @@ class IndexedDbStorage implements SessionStorage {
   }
 
   seams(id: SessionId, from?: SessionSeq, to?: SessionSeq): Promise<readonly SessionSeq[]> {
-    return this.#read(`read where segments of session ${id} begin`, { sessionId: id }, READ_LOGS, async tx => {
-      const record = await recordOf(tx, id)
-      if (!record) throw notStored(id)
-      const parts = planRead(record, from, to)
-      const keys = await Promise.all(
-        parts.map(part =>
-          tx.objectStore('segments').getAllKeys(IDBKeyRange.bound([part.logId, part.from], [part.logId, part.to])),
-        ),
-      )
-      return parts.flatMap((part, index) => seamsOf(part, keys[index]?.map(([, first]) => first) ?? []))
-    })
+    return this.#transactions.read(
+      `read where segments of session ${id} begin`,
+      { sessionId: id },
+      READ_LOGS,
+      async tx => {
+        const record = await recordOf(tx, id)
+        if (!record) throw notStored(id)
+        const parts = planRead(record, from, to)
+        const keys = await Promise.all(
+          parts.map(part =>
+            tx.objectStore('segments').getAllKeys(IDBKeyRange.bound([part.logId, part.from], [part.logId, part.to])),
+          ),
+        )
+        return parts.flatMap((part, index) => seamsOf(part, keys[index]?.map(([, first]) => first) ?? []))
+      },
+    )
   }
 
   readRanges(id: SessionId, ranges: readonly SeqRange[]): Promise<readonly (readonly Segment[])[]> {
-    return this.#read(`read events of session ${id}`, { sessionId: id }, READ_LOGS, async tx => {
+    return this.#transactions.read(`read events of session ${id}`, { sessionId: id }, READ_LOGS, async tx => {
       const record = await recordOf(tx, id)
       if (!record) throw notStored(id)
       return Promise.all(ranges.map(({ from, to }) => readRange(tx, record, from, to)))
@@ -231,7 +242,7 @@ class IndexedDbStorage implements SessionStorage {
 
   keyframe(id: SessionId, atMost?: SessionSeq): Promise<StoredKeyframe | null> {
     const facts = { sessionId: id }
-    return this.#read(`read a keyframe of session ${id}`, facts, ['sessions', 'keyframes'], async tx => {
+    return this.#transactions.read(`read a keyframe of session ${id}`, facts, ['sessions', 'keyframes'], async tx => {
       const record = await recordOf(tx, id)
       if (!record) throw notStored(id)
       for (const { logId, from, to } of planKeyframe(record, atMost)) {
@@ -245,7 +256,7 @@ class IndexedDbStorage implements SessionStorage {
 
   journal(id: SessionId): Promise<readonly JournalPart[]> {
     const facts = { sessionId: id }
-    return this.#read(`read the journal of session ${id}`, facts, ['sessions', 'journals'], async tx => {
+    return this.#transactions.read(`read the journal of session ${id}`, facts, ['sessions', 'journals'], async tx => {
       const record = await recordOf(tx, id)
       const parts = record ? await tx.objectStore('journals').getAll(wholeLog(record.logId)) : []
       return parts.map(({ part, text }) => ({ part, text }))
@@ -253,7 +264,7 @@ class IndexedDbStorage implements SessionStorage {
   }
 
   merge(id: SessionId, epoch: number): Promise<boolean> {
-    return this.#run(
+    return this.#transactions.run(
       `merge segments of session ${id}`,
       { sessionId: id },
       READ_LOGS,
@@ -282,40 +293,59 @@ class IndexedDbStorage implements SessionStorage {
   }
 
   update(id: SessionId, change: RecordChange): Promise<SessionRecord> {
-    return this.#run(`change session ${id}`, { sessionId: id }, ['sessions'], 'readwrite', 'strict', async tx => {
-      const stored = await recordOf(tx, id)
-      if (!stored) throw notStored(id)
-      const record = changed(stored, change)
-      if (record !== stored) await tx.objectStore('sessions').put(toStored(record))
-      return record
-    })
+    return this.#transactions.run(
+      `change session ${id}`,
+      { sessionId: id },
+      ['sessions'],
+      'readwrite',
+      'strict',
+      async tx => {
+        const stored = await recordOf(tx, id)
+        if (!stored) throw notStored(id)
+        const record = changed(stored, change)
+        if (record !== stored) await tx.objectStore('sessions').put(toStored(record))
+        return record
+      },
+    )
   }
 
   delete(id: SessionId): Promise<void> {
-    return this.#run(`delete session ${id}`, { sessionId: id }, ALL_LOGS, 'readwrite', 'strict', async tx => {
-      const gone = await tx.objectStore('sessions').get(id)
-      if (!gone) return
-      await tx.objectStore('sessions').delete(id)
-      // As it was stored: a damaged record can be deleted as well.
-      await forgetUnused(tx, gone.logs ?? [])
-    })
+    return this.#transactions.run(
+      `delete session ${id}`,
+      { sessionId: id },
+      ALL_LOGS,
+      'readwrite',
+      'strict',
+      async tx => {
+        const gone = await tx.objectStore('sessions').get(id)
+        if (!gone) return
+        await tx.objectStore('sessions').delete(id)
+        // As it was stored: a damaged record can be deleted as well.
+        await forgetUnused(tx, gone.logs ?? [])
+      },
+    )
   }
 
   putBlob(id: BlobId, bytes: Uint8Array, time: number): Promise<void> {
-    return this.#run(`store blob ${id}`, {}, ['blobs', 'blobTimes'], 'readwrite', 'strict', async tx => {
+    return this.#transactions.run(`store blob ${id}`, {}, ['blobs', 'blobTimes'], 'readwrite', 'strict', async tx => {
       if ((await tx.objectStore('blobs').getKey(id)) === undefined) await tx.objectStore('blobs').put(bytes.slice(), id)
       await tx.objectStore('blobTimes').put({ id, time })
     })
   }
 
   getBlob(id: BlobId): Promise<Uint8Array | null> {
-    return this.#read(`read blob ${id}`, {}, ['blobs'], async tx => (await tx.objectStore('blobs').get(id)) ?? null)
+    return this.#transactions.read(
+      `read blob ${id}`,
+      {},
+      ['blobs'],
+      async tx => (await tx.objectStore('blobs').get(id)) ?? null,
+    )
   }
 
   async collect(before: number): Promise<void> {
     const old = IDBKeyRange.upperBound(before, true)
     const stores: StoreName[] = ['blobs', 'blobTimes', 'blobReferences', 'drafts']
-    const drafts = await this.#run('collect blobs', {}, stores, 'readwrite', 'relaxed', async tx => {
+    const drafts = await this.#transactions.run('collect blobs', {}, stores, 'readwrite', 'relaxed', async tx => {
       const references = tx.objectStore('blobReferences').index('blobId')
       for (const id of await tx.objectStore('blobTimes').index('time').getAllKeys(old)) {
         if ((await references.count(id)) > 0) continue
@@ -337,7 +367,7 @@ class IndexedDbStorage implements SessionStorage {
     id: SessionId,
     change: (stored: SessionRecord | null) => SessionRecord,
   ): Promise<SessionRecord> {
-    return this.#run(doing, { sessionId: id }, ALL_LOGS, 'readwrite', 'strict', async tx => {
+    return this.#transactions.run(doing, { sessionId: id }, ALL_LOGS, 'readwrite', 'strict', async tx => {
       const stored = await recordOf(tx, id)
       const record = change(stored)
       await tx.objectStore('sessions').put(toStored(record))
@@ -347,78 +377,17 @@ class IndexedDbStorage implements SessionStorage {
   }
 
   #forgetDraft(logId: LogId): Promise<void> {
-    return this.#run('forget an unfinished log', {}, ['segments', 'drafts'], 'readwrite', 'relaxed', async tx => {
-      if ((await tx.objectStore('drafts').getKey(logId)) === undefined) return
-      await tx.objectStore('segments').delete(wholeLog(logId))
-      await tx.objectStore('drafts').delete(logId)
-    })
+    return this.#transactions.run(
+      'forget an unfinished log',
+      {},
+      ['segments', 'drafts'],
+      'readwrite',
+      'relaxed',
+      async tx => {
+        if ((await tx.objectStore('drafts').getKey(logId)) === undefined) return
+        await tx.objectStore('segments').delete(wholeLog(logId))
+        await tx.objectStore('drafts').delete(logId)
+      },
+    )
   }
-
-  #read<Result>(
-    doing: string,
-    facts: ErrorFacts,
-    stores: StoreName[],
-    body: (tx: Tx<'readonly'>) => Promise<Result>,
-  ): Promise<Result> {
-    return this.#run(doing, facts, stores, 'readonly', 'relaxed', body)
-  }
-
-  /**
-   * Runs `body` in one transaction and resolves when that is complete; when it is not, nothing was changed. `body` awaits
-   * nothing but requests of the transaction.
-   */
-  #run<Result, Mode extends 'readonly' | 'readwrite'>(
-    doing: string,
-    facts: ErrorFacts,
-    stores: StoreName[],
-    mode: Mode,
-    durability: Durability,
-    body: (tx: Tx<Mode>) => Promise<Result>,
-  ): Promise<Result> {
-    return this.#named(doing, facts, async () => {
-      const tx = await this.#connection.begin(stores, mode, durability)
-      // As a value, since it may reject long before it is awaited; `tx.error` says more than the rejection.
-      const failure = tx.done.then(
-        () => null,
-        (error: unknown) => ({ error: tx.error ?? error }),
-      )
-      try {
-        const result = await body(tx)
-        const failed = await failure
-        if (failed) throw failed.error
-        return result
-      } catch (error) {
-        abort(tx)
-        const failed = await failure
-        // A request of a transaction that ends under it only says that it ends; the transaction says why.
-        throw failed && errorName(error) === 'AbortError' ? failed.error : error
-      }
-    })
-  }
-
-  /** Runs `work`; what it fails with says what was being done. */
-  async #named<Result>(doing: string, facts: ErrorFacts, work: () => Promise<Result>): Promise<Result> {
-    try {
-      return await work()
-    } catch (error) {
-      // WebKit says so when its storage process died; every later use of the connection would fail the same way.
-      if (errorName(error) === 'UnknownError') this.#connection.reset()
-      throw toStorageError(error, doing, facts)
-    }
-  }
-}
-
-/** Segments for one transaction each. */
-function* partsOf(segments: Iterable<Segment>): Generator<readonly Segment[]> {
-  let part: Segment[] = []
-  let size = 0
-  for (const segment of segments) {
-    part.push(segment)
-    size += segment.text.length
-    if (size < STORE_AT_ONCE) continue
-    yield part
-    part = []
-    size = 0
-  }
-  if (part.length > 0) yield part
 }

@@ -58,3 +58,21 @@ function joined(parts: readonly Segment[]): Segment {
   const text = `[${parts.map(part => part.text.slice(1, -1)).join(',')}]`
   return { firstSeq: first?.firstSeq ?? SessionSeq(0), count, text }
 }
+
+/** Text of one transaction of a log that is stored whole, UTF-16 units. */
+const STORE_AT_ONCE = 32 * LARGE_PAGE
+
+/** The segments of a log that is stored whole, as they are asked for, for one transaction each. */
+export function* partsOf(segments: Iterable<Segment>): Generator<readonly Segment[]> {
+  let part: Segment[] = []
+  let size = 0
+  for (const segment of segments) {
+    part.push(segment)
+    size += segment.text.length
+    if (size < STORE_AT_ONCE) continue
+    yield part
+    part = []
+    size = 0
+  }
+  if (part.length > 0) yield part
+}

@@ -1,6 +1,7 @@
 /** A storage that fails when told to, and a writer on it. For the tests of `write-behind.ts`. */
 import { SessionId, SessionSeq } from '../core/ids.ts'
 import { newSession, readAll } from './conformance-kit.ts'
+import type { EventExtras } from './batches.ts'
 import { withFaults } from './faults.ts'
 import { memoryStorage } from './memory.ts'
 import {
@@ -10,7 +11,7 @@ import {
   StorageError,
   type StorageErrorCode,
 } from './storage.ts'
-import { type EventExtras, WriteBehind, type WriteBehindOptions, type WriteBehindStatus } from './write-behind.ts'
+import { WriteBehind, type WriteBehindOptions, type WriteBehindStatus } from './write-behind.ts'
 
 export const A: SessionId = SessionId('a')
 

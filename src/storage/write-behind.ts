@@ -3,8 +3,19 @@
  * and `flush` says when everything is stored for good. Keyframes and the journal of a running call go the same way, so
  * that none of them can overtake the events it belongs to.
  */
-import { type BlobId, type LogId, SessionSeq, type SessionId } from '../core/ids.ts'
-import { LARGE_PAGE } from './pages.ts'
+import { type LogId, SessionSeq, type SessionId } from '../core/ids.ts'
+import {
+  BATCH_BYTES,
+  countWithin,
+  type EventExtras,
+  isEndOf,
+  isLarge,
+  type QueuedEvent,
+  segmentsOf,
+  type UnsavedEvent,
+  widthOf,
+} from './batches.ts'
+import { type Flush, newFlush } from './flush.ts'
 import { toStorageError } from './platform-error.ts'
 import {
   type AppendBatch,
@@ -12,26 +23,11 @@ import {
   type JournalPart,
   type NewKeyframe,
   type NewSession,
-  type Segment,
   type SessionRecord,
   type SessionStorage,
   StorageError,
   type StorageErrorCode,
 } from './storage.ts'
-
-/** An event that is not known to be stored. */
-export type UnsavedEvent = { readonly seq: SessionSeq; readonly text: string } & EventExtras
-
-/** The same in the queue, with what is worked out of it once. */
-type QueuedEvent = UnsavedEvent & { readonly width: 1 | 2 }
-
-/** What an event says to the storage besides its text. */
-export type EventExtras = {
-  /** It settles the call whose journal is kept: that goes with it. */
-  readonly settles?: boolean
-  /** Blobs it refers to. */
-  readonly blobs?: readonly BlobId[]
-}
 
 export type WriteBehindStatus = {
   /** How many events are not known to be stored. */
@@ -72,28 +68,6 @@ export type WriteBehindOptions = {
 
 /** A batch, and the journal it was made of as it was then. */
 type Write = { readonly batch: AppendBatch; readonly pieces: string[]; readonly count: number }
-
-type Flush = {
-  readonly promise: Promise<void>
-  readonly resolve: () => void
-  readonly reject: (error: StorageError) => void
-}
-
-/** Bytes of one batch, about, so that what waits for it does not wait long. */
-const BATCH_BYTES = 1_000_000
-
-/**
- * A value of more bytes may be kept in a file of its own, which a strict transaction that comes later does not harden
- * after the fact: Chromium does so from 64 KB on, compressed. So a batch with a larger value is strict.
- */
-const LARGE_VALUE = 60_000
-
-/** Bytes of each UTF-16 unit of a text as browsers keep it: two for all of them when one has no room in one. */
-const widthOf = (text: string): 1 | 2 => (WIDE.test(text) ? 2 : 1)
-const WIDE = /[^\u0000-\u00ff]/
-
-const isLarge = (text: string): boolean =>
-  text.length > LARGE_VALUE || (2 * text.length > LARGE_VALUE && widthOf(text) * text.length > LARGE_VALUE)
 
 /** Refusals that trying again cannot change. */
 const PERMANENT: ReadonlySet<StorageErrorCode> = new Set(['stale-epoch', 'seq-conflict', 'exists'])
@@ -415,48 +389,4 @@ export class WriteBehind {
       })
     }
   }
-}
-
-/** How many events from the one at `start` on fit into so many bytes, as one value; at least one if there is one. */
-function countWithin(events: readonly QueuedEvent[], start: number, most: number): number {
-  // Brackets, and a comma after each.
-  let length = 1
-  let width = 1
-  let end = start
-  for (; end < events.length; end += 1) {
-    const event = events[end] as QueuedEvent
-    length += event.text.length + 1
-    width = Math.max(width, event.width)
-    if (end > start && width * length > most) break
-  }
-  return end - start
-}
-
-/** Events as segments of the size of pages, so that nobody has to merge them; one without events when there are none. */
-function segmentsOf(events: readonly QueuedEvent[], firstSeq: number): readonly [Segment, ...Segment[]] {
-  const segments: Segment[] = []
-  let start = 0
-  do {
-    const count = countWithin(events, start, LARGE_PAGE)
-    const texts = events.slice(start, start + count).map(({ text }) => text)
-    segments.push({ firstSeq: SessionSeq(firstSeq + start), count, text: `[${texts.join(',')}]` })
-    start += count
-  } while (start < events.length)
-  return segments as [Segment, ...Segment[]]
-}
-
-/** Whether the segments end with those events, word for word; they may have become a page with others before them. */
-function isEndOf(segments: readonly Segment[], events: readonly UnsavedEvent[]): boolean {
-  const stored = segments.map(({ text }) => `,${text.slice(1, -1)}`).join('')
-  return stored.endsWith(events.map(({ text }) => `,${text}`).join(''))
-}
-
-function newFlush(): Flush {
-  let resolve: Flush['resolve'] = () => {}
-  let reject: Flush['reject'] = () => {}
-  const promise = new Promise<void>((onStored, onFailed) => {
-    resolve = onStored
-    reject = onFailed
-  })
-  return { promise, resolve, reject }
 }

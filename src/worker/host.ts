@@ -11,12 +11,12 @@ import { jsonText } from '../core/json.ts'
 import type { SessionOptions } from '../core/session-options.ts'
 import type { Redactor } from '../format/redact.ts'
 import { KeyedQueue } from '../sessions/keyed-queue.ts'
-import type { ImportResult } from '../sessions/import-log.ts'
 import { type Lease, platformLease } from '../sessions/lease.ts'
 import { Sessions } from '../sessions/sessions.ts'
 import { indexedDbStorage } from '../storage/indexeddb.ts'
-import type { SessionStorage } from '../storage/storage.ts'
+import { type SessionStorage, StorageError } from '../storage/storage.ts'
 import { encodeError, reply, WorkerError } from './errors.ts'
+import { exportFor, importFor } from './files.ts'
 import { OpenSession, type Watcher } from './open-session.ts'
 import { pageTool } from './page-tools.ts'
 import type {
@@ -24,10 +24,8 @@ import type {
   Attachment,
   ConnectMessage,
   DeleteHow,
-  ExportHow,
   FeedMessage,
   HostCommands,
-  ImportHow,
   PageMessage,
   PageToolRunner,
   WireError,
@@ -118,6 +116,8 @@ class Host {
   readonly #alive: Promise<string | null>
   #config: unknown = null
   readonly #pages = new Set<Page>()
+  /** Set once for as long as there are pages. */
+  #tidying: ReturnType<typeof setTimeout> | null = null
 
   constructor(options: ServeOptions) {
     const { storage = indexedDbStorage(), lease = platformLease(), now = Date.now, newId = randomId } = options
@@ -140,8 +140,6 @@ class Host {
       liveInvariants: options.liveInvariants ?? [sessionInvariant],
     })
     this.#alive = holdAliveLock(newId)
-    // A failure says nothing new to anybody: the next worker tidies up as well.
-    setTimeout(() => void this.#sessions.tidy().catch(() => undefined), TIDY_MS)
   }
 
   connect({ commands, feed, config }: ConnectMessage): void {
@@ -154,6 +152,7 @@ class Host {
       end: (sessionId, error) => post({ type: 'ended', sessionId, error }),
     }
     this.#pages.add(page)
+    this.#tidying ??= setTimeout(() => void this.#tidy(), TIDY_MS)
     feed.onmessage = ({ data }: MessageEvent<PageMessage>) => {
       if (data.type === 'ping') post({ type: 'pong' })
       else if (data.type === 'flush') this.#flushFor(page)
@@ -170,6 +169,15 @@ class Host {
       .catch((error: unknown) => {
         if (!page.gone.signal.aborted) this.#onError(error)
       })
+  }
+
+  /** What the storage refuses is tried again by the next worker, and told by whatever else asks for the same. */
+  async #tidy(): Promise<void> {
+    try {
+      await this.#sessions.tidy()
+    } catch (error) {
+      if (!(error instanceof StorageError)) this.#onError(error)
+    }
   }
 
   /** What cannot be stored is in the status, and stays. A session nothing was said in is not stored for being left. */
@@ -192,8 +200,8 @@ class Host {
       getBlob: id => reply(() => this.#getBlob(id)),
       renameSession: (id, title) => reply(() => done(this.#sessions.rename(SessionId(id), title))),
       deleteSession: (id, how) => reply(() => this.#delete(id, how)),
-      importSession: (source, how, port) => reply(() => this.#import(source, how, port)),
-      exportSession: (id, how) => reply(() => this.#export(id, how)),
+      importSession: (source, how, port) => reply(() => importFor(this.#sessions, source, how, port)),
+      exportSession: (id, how) => reply(() => exportFor(this.#sessions, id, how, this.#options.redact)),
       append: (id, appends) => reply(() => this.#appendAll(id, appends)),
       readEvents: (id, from, to) => reply(() => this.#readEvents(id, from, to)),
       deriveMessages: id => reply(() => jsonText(this.#session(id).live.session.deriveMessages())),
@@ -273,41 +281,6 @@ class Host {
     return `[${texts.join(',')}]`
   }
 
-  async #import(
-    source: Blob | ReadableStream<Uint8Array>,
-    { id, mode = 'strict' }: ImportHow,
-    port: MessagePort,
-  ): Promise<ImportResult> {
-    const cancel = new AbortController()
-    port.onmessage = () => cancel.abort()
-    try {
-      return await this.#sessions.import(source, {
-        mode,
-        signal: cancel.signal,
-        onProgress: progress => port.postMessage(progress),
-        ...(id === undefined ? {} : { id: SessionId(id) }),
-      })
-    } catch (error) {
-      if (!cancel.signal.aborted || error !== cancel.signal.reason) throw error
-      throw new WorkerError('cancelled', 'The import was cancelled; nothing was stored', {}, { cause: error })
-    } finally {
-      port.close()
-    }
-  }
-
-  async #export(id: string, { redact = false, ...how }: ExportHow): Promise<Blob> {
-    const { redact: redactor } = this.#options
-    if (redact && redactor === undefined) {
-      throw new WorkerError('argument', 'This worker has nothing to redact with: give serve() a redact')
-    }
-    const bytes = await this.#sessions.export(SessionId(id), {
-      ...how,
-      ...(redact && redactor !== undefined ? { redact: redactor } : {}),
-    })
-    const type = how.compress === 'gzip' ? 'application/gzip' : MEDIA_TYPES[how.as ?? 'jsonl']
-    return new Response(bytes, { headers: { 'content-type': type } }).blob()
-  }
-
   /** One page leaves a session; the last one closes it. A session that cannot be stored stays open, and so it says. */
   #leave(id: string, page: Page): Promise<null> {
     return this.#queue.run(id, async () => {
@@ -357,6 +330,10 @@ class Host {
   /** A page goes: its tools go with it, and so do the sessions nobody else watches. */
   async #disconnect(page: Page): Promise<null> {
     this.#pages.delete(page)
+    if (this.#pages.size === 0 && this.#tidying !== null) {
+      clearTimeout(this.#tidying)
+      this.#tidying = null
+    }
     page.gone.abort(new WorkerError('lost', 'The page that runs this tool is gone'))
     const watched = [...this.#open].filter(([, open]) => open.watchers.has(page))
     const results = await Promise.allSettled(watched.map(([id]) => this.#leave(id, page)))
@@ -365,13 +342,11 @@ class Host {
   }
 }
 
-/** When a worker that has started tidies up, ms: not before it has other things behind it. */
+/** When a worker tidies up after its first page came, ms: not before it has other things behind it. */
 const TIDY_MS = 20_000
 
 /** A connected page: watches sessions, and may have tools. */
 type Page = Watcher & { tools: readonly Tool[]; readonly gone: AbortController }
-
-const MEDIA_TYPES = { jsonl: 'application/jsonl', markdown: 'text/markdown;charset=utf-8' }
 
 /** Most text of one answer, UTF-16 units: an engine's strings end somewhere. */
 const MAX_ANSWER = 8_000_000
