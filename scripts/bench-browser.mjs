@@ -14,23 +14,14 @@ import { cpus, loadavg } from 'node:os'
 import { join, relative, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
+import { printTable } from './bench-table.mjs'
+import { bundle, common } from './bundle.mjs'
 import { ensureChromium, ensureDependencies, main, onStop, root, SetupError } from './setup.mjs'
 
 const peerDir = join(root, 'e2e', 'bench')
 const source = join(peerDir, 'browser')
 // Below both `node_modules`, so that a bundle finds the packages of the project and the peers alike.
 const outDir = join(peerDir, 'node_modules', '.cache', 'palimpsest-bench-browser')
-const common = {
-  configFile: false,
-  publicDir: false,
-  logLevel: 'error',
-  resolve: {
-    alias: [
-      { find: /^palimpsest$/, replacement: join(root, 'src/index.ts') },
-      { find: /^palimpsest\/(.+)$/, replacement: join(root, 'src/$1.ts') },
-    ],
-  },
-}
 
 /** Builds the page with its workers, as an application would. Returns its folder. */
 async function buildPage() {
@@ -45,43 +36,9 @@ async function buildPage() {
   return folder
 }
 
-/** Bundles what runs here, packages left outside, and imports it. */
-async function loadRunner(name) {
-  const { build } = await import('vite')
-  await build({
-    ...common,
-    root,
-    build: {
-      ssr: join(source, `${name}.ts`),
-      target: 'node20',
-      minify: false,
-      outDir,
-      emptyOutDir: false,
-      rolldownOptions: { output: { entryFileNames: `${name}.mjs`, codeSplitting: false } },
-    },
-  })
-  return import(pathToFileURL(join(outDir, `${name}.mjs`)).href)
-}
-
-const figure = value => String(Number(value.toPrecision(3)))
-
-function printTable(rows) {
-  const lines = [
-    ['', 'ours', 'other', 'ratio', 'goal', ''],
-    ...rows.map(row => [
-      row.name,
-      figure(row.ours),
-      figure(row.peer),
-      `${figure(row.ratio)}×`,
-      row.goal,
-      row.met ? 'met' : 'MISSED',
-    ]),
-  ]
-  const widths = lines[0].map((_, column) => Math.max(...lines.map(line => line[column].length)))
-  for (const line of lines) {
-    console.log(line.map((cell, i) => (i === 0 ? cell.padEnd(widths[i]) : cell.padStart(widths[i]))).join('  '))
-  }
-}
+/** Bundles what runs here, and imports it. */
+const loadRunner = async name =>
+  import(pathToFileURL(await bundle(`e2e/bench/browser/${name}.ts`, outDir, `${name}.mjs`)).href)
 
 function writeJson(file, report) {
   writeFileSync(file, `${JSON.stringify(report, null, 2)}\n`)

@@ -12,6 +12,8 @@ import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { cpus, loadavg } from 'node:os'
 import { join, relative, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
+import { printTable } from './bench-table.mjs'
+import { bundle } from './bundle.mjs'
 import { ensureDependencies, main, onStop, root, SetupError } from './setup.mjs'
 
 const peerDir = join(root, 'e2e', 'bench')
@@ -24,33 +26,6 @@ function findBenches(filter) {
       .filter(name => name.endsWith('.bench.ts'))
       .map(name => `${folder}/${name.replaceAll('\\', '/')}`)
   return [...inFolder('src', true), ...inFolder('e2e/bench', false)].filter(file => file.includes(filter)).sort()
-}
-
-/** Bundles one file to plain ESM for this Node, packages left outside. Returns the path of the bundle. */
-async function bundle(file) {
-  const { build } = await import('vite')
-  const name = `${file.replaceAll('/', '_').replace(/\.ts$/, '')}.mjs`
-  await build({
-    root,
-    configFile: false,
-    publicDir: false,
-    logLevel: 'error',
-    resolve: {
-      alias: [
-        { find: /^palimpsest$/, replacement: join(root, 'src/index.ts') },
-        { find: /^palimpsest\/(.+)$/, replacement: join(root, 'src/$1.ts') },
-      ],
-    },
-    build: {
-      ssr: join(root, file),
-      target: 'node20',
-      minify: false,
-      outDir,
-      emptyOutDir: false,
-      rolldownOptions: { output: { entryFileNames: name, codeSplitting: false } },
-    },
-  })
-  return join(outDir, name)
 }
 
 const running = new Set()
@@ -77,26 +52,6 @@ function run(runner, file, quick) {
   })
 }
 
-const figure = value => String(Number(value.toPrecision(3)))
-
-function printTable(rows) {
-  const lines = [
-    ['', 'ours', 'other', 'ratio', 'goal', ''],
-    ...rows.map(row => [
-      row.name,
-      figure(row.ours),
-      figure(row.peer),
-      `${figure(row.ratio)}×`,
-      row.goal,
-      row.met ? 'met' : 'MISSED',
-    ]),
-  ]
-  const widths = lines[0].map((_, column) => Math.max(...lines.map(line => line[column].length)))
-  for (const line of lines) {
-    console.log(line.map((cell, i) => (i === 0 ? cell.padEnd(widths[i]) : cell.padStart(widths[i]))).join('  '))
-  }
-}
-
 await main(async () => {
   const { values } = parseArgs({
     options: { json: { type: 'string' }, filter: { type: 'string', default: '' }, quick: { type: 'boolean' } },
@@ -114,7 +69,7 @@ await main(async () => {
 
   rmSync(outDir, { recursive: true, force: true })
   mkdirSync(outDir, { recursive: true })
-  const runner = await bundle('e2e/bench/run.ts')
+  const runner = await bundle('e2e/bench/run.ts', outDir)
   const machine = `Node ${process.version}, ${cpus().length} × ${cpus()[0]?.model ?? 'unknown processor'}`
   console.log(`${machine}, load ${loadavg()[0].toFixed(1)}${quick ? ' — QUICK: no figures to quote' : ''}`)
 
@@ -123,7 +78,7 @@ await main(async () => {
   for (const file of files) {
     console.log(`… ${file}`)
     try {
-      rows.push(...(await run(runner, await bundle(file), quick)).map(row => ({ file, ...row })))
+      rows.push(...(await run(runner, await bundle(file, outDir), quick)).map(row => ({ file, ...row })))
     } catch (error) {
       failures.push({ file, message: error.message })
       console.error(`${file} did not run: ${error.message}`)

@@ -13,36 +13,16 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { bundle } from './bundle.mjs'
 import { ensureChromium, ensureDependencies, main, onStop, root } from './setup.mjs'
 
 await main(async () => {
   const [command, ...args] = process.argv[2] === 'fsync' ? process.argv.slice(2) : ['main', ...process.argv.slice(2)]
   await ensureDependencies()
   await ensureChromium()
-  const { build } = await import('vite')
   const outDir = join(root, 'node_modules', '.cache', 'palimpsest-crash')
   mkdirSync(outDir, { recursive: true })
-  await build({
-    root,
-    configFile: false,
-    publicDir: false,
-    logLevel: 'error',
-    resolve: {
-      alias: [
-        { find: /^palimpsest$/, replacement: join(root, 'src/index.ts') },
-        { find: /^palimpsest\/(.+)$/, replacement: join(root, 'src/$1.ts') },
-      ],
-    },
-    build: {
-      ssr: join(root, `e2e/crash/${command}.ts`),
-      target: 'node20',
-      minify: false,
-      outDir,
-      emptyOutDir: false,
-      rolldownOptions: { output: { entryFileNames: `${command}.mjs`, codeSplitting: false } },
-    },
-  })
-  const runs = await import(pathToFileURL(join(outDir, `${command}.mjs`)).href)
+  const runs = await import(pathToFileURL(await bundle(`e2e/crash/${command}.ts`, outDir, `${command}.mjs`)).href)
   process.exitCode = await runs.main(root, args, stop =>
     onStop(() => {
       stop()
