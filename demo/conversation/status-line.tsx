@@ -80,6 +80,14 @@ function agentWords({ agent }: StatusView): string {
       return 'Answering'
     case 'tool':
       return `Running tool ${agent.name}`
+    case 'approval':
+      return `Waiting for you: may ${agent.name} run?`
+    case 'retrying':
+      return `Trying again, ${agent.retry}${agent.maxRetries === null ? '' : ` of ${agent.maxRetries}`}`
+    case 'offline':
+      return 'Waiting for the network'
+    case 'maintenance':
+      return 'Tidying up the conversation'
   }
 }
 

@@ -18,7 +18,7 @@ import {
 } from '../core/inbox.ts'
 import type { AgentStatus, AssistantStreamFrame } from '../core/live.ts'
 import type { InboxSplice } from '../core/plugin-events.ts'
-import type { Model } from './model.ts'
+import type { Model, ModelRequest } from './model.ts'
 import type { RequestMemory } from './request.ts'
 import type { Tool } from './tool.ts'
 import { endsWell, failTurn, runTurn, type TurnOptions } from './turn.ts'
@@ -38,6 +38,8 @@ export type AgentOptions = {
   readonly setup: () => AgentSetup
   readonly now: () => number
   readonly newId: () => string
+  /** Bytes of attachments; without it there are none. */
+  readonly readBlob?: ModelRequest['readBlob']
   readonly onFrame?: (frame: AssistantStreamFrame) => void
   readonly onStatus?: (status: AgentStatus) => void
 }
@@ -211,7 +213,7 @@ export class Agent {
   }
 
   #start(prepared: Prepared, prompt: UserMessage | null): RunningTurn {
-    const { live, now, newId, onFrame } = this.#options
+    const { live, now, newId, onFrame, readBlob = noBlob } = this.#options
     const abort = new AbortController()
     this.#abort = abort
     this.#wake = false
@@ -224,6 +226,7 @@ export class Agent {
       signal: abort.signal,
       now,
       newId,
+      readBlob,
       nextRevision: () => (this.#revision += 1),
       onFrame: frame => onFrame?.(frame),
       onActivity: activity => this.#setStatus(activity),
@@ -275,6 +278,8 @@ export class Agent {
     this.#options.onStatus?.(status)
   }
 }
+
+const noBlob = () => Promise.resolve(null)
 
 type Prepared = Pick<TurnOptions, 'model' | 'system' | 'tools' | 'maxSteps'>
 

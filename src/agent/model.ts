@@ -9,6 +9,8 @@ export type ModelRequest = {
   readonly messages: readonly Message[]
   /** Aborts when the turn is cancelled. The stream should end soon after; what it yields then is ignored. */
   readonly signal: AbortSignal
+  /** The bytes an attachment of a message refers to, by its `attachmentId`; null when they are not here. */
+  readonly readBlob: (attachmentId: string) => Promise<Uint8Array | null>
 }
 
 export interface Model {
@@ -18,6 +20,8 @@ export interface Model {
   readonly contextWindow?: number
   /** The model takes the latest system message at any position as the whole prompt. */
   readonly systemPromptUpdate?: 'in-history'
+  /** Its requests leave the machine: while there is no network they wait for it, and are not tried. */
+  readonly usesNetwork?: boolean
   /**
    * Starts one call. Chunks come in arrival order and end with one `finish`; a failure is a `finish` of kind `error`, or
    * the iteration throws. Must not retry by itself.

@@ -73,7 +73,7 @@ export function buildRequest(
   session: Session,
   model: Model,
   tools: readonly ToolDescription[],
-  signal: AbortSignal,
+  { signal, readBlob }: Pick<ModelRequest, 'signal' | 'readBlob'>,
 ): ModelRequest {
   const logged = requestOf(session)
   const header = canonicalHeader({ config: model.config, tools })
@@ -84,5 +84,5 @@ export function buildRequest(
   for (const message of logged.messages) deepFreeze(message)
   deepFreeze(logged.header)
   const messages = Object.freeze(logged.messages)
-  return Object.freeze({ sessionId: session.id, header: logged.header, messages, signal })
+  return Object.freeze({ sessionId: session.id, header: logged.header, messages, signal, readBlob })
 }

@@ -7,7 +7,7 @@ import { failureOf } from './failure.ts'
 import { inboxFold, planReturn } from '../core/inbox.ts'
 import { claimMessages, commitSplices } from './inbox-events.ts'
 import type { AssistantStreamFrame, TurnActivity } from '../core/live.ts'
-import type { Model } from './model.ts'
+import type { Model, ModelRequest } from './model.ts'
 import { orAborted } from './or-aborted.ts'
 import { buildRequest, commitRequestHeader, commitSystemPrompt, type RequestMemory, type StepPlace } from './request.ts'
 import { runTools } from './run-tools.ts'
@@ -29,6 +29,7 @@ export type TurnOptions = {
   readonly onFrame: (frame: AssistantStreamFrame) => void
   readonly onActivity: (activity: TurnActivity) => void
   readonly journal: AttemptJournal
+  readonly readBlob: ModelRequest['readBlob']
 }
 
 /**
@@ -109,7 +110,7 @@ async function runStep(
     const outcome = await runAttempt({
       ...options,
       ...place,
-      request: buildRequest(session, model, descriptions, signal),
+      request: buildRequest(session, model, descriptions, options),
       revision: options.nextRevision(),
       onFrame: frame => {
         if (frame.kind === 'chunk' && frame.index === 0) options.onActivity({ kind: 'answering', ...place })

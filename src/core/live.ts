@@ -39,18 +39,36 @@ export type AssistantStreamFrame =
         | { readonly kind: 'abandoned' }
     }
 
+type TurnPlace = { readonly turn: number; readonly step: number }
+
 /** What the agent does inside a turn. */
 export type TurnActivity =
-  | { readonly kind: 'thinking'; readonly turn: number; readonly step: number }
-  | { readonly kind: 'answering'; readonly turn: number; readonly step: number }
-  | {
+  | ({ readonly kind: 'thinking' } & TurnPlace)
+  | ({ readonly kind: 'answering' } & TurnPlace)
+  | ({
       readonly kind: 'tool'
-      readonly turn: number
-      readonly step: number
       readonly name: string
       readonly callId: string
       /** What the tool last said of how far it is, if it says so. */
       readonly progress?: string
-    }
+    } & TurnPlace)
+  /** A call waits for a person to say whether it may run. */
+  | ({ readonly kind: 'approval'; readonly name: string; readonly callId: string } & TurnPlace)
+  /** The last model call failed; the next one comes at `until`, epoch ms. `maxRetries` is null when there is no last one. */
+  | ({
+      readonly kind: 'retrying'
+      readonly retry: number
+      readonly maxRetries: number | null
+      readonly until: number
+      /** Of the failure. */
+      readonly code: string
+    } & TurnPlace)
 
-export type AgentStatus = { readonly kind: 'idle' } | TurnActivity
+export type AgentStatus =
+  /** `interrupted`: the last turn was cut off, and `resume` continues it. */
+  | { readonly kind: 'idle'; readonly interrupted?: true }
+  /** There is no network. Inside a turn its next request waits for it; without one, what is queued does. */
+  | { readonly kind: 'offline'; readonly turn: number | null; readonly step: number | null }
+  /** Something is done to the session between turns, such as a compaction; what is sent meanwhile waits. */
+  | { readonly kind: 'maintenance' }
+  | TurnActivity

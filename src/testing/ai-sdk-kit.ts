@@ -36,11 +36,16 @@ export function handMade(
 export const requestTo = (
   model: Model,
   messages: readonly Message[] = [],
-  more: { readonly signal?: AbortSignal; readonly tools?: EpochHeader['tools'] & {} } = {},
+  more: {
+    readonly signal?: AbortSignal
+    readonly tools?: EpochHeader['tools'] & {}
+    readonly readBlob?: ModelRequest['readBlob']
+  } = {},
 ): ModelRequest => ({
   sessionId: 's',
   header: { config: model.config, ...(more.tools === undefined ? {} : { tools: more.tools }) },
   messages,
+  readBlob: more.readBlob ?? (() => Promise.resolve(null)),
   signal: more.signal ?? new AbortController().signal,
 })
 

@@ -16,7 +16,7 @@ export type Saving = 'nothing' | 'saved' | 'saving' | 'unsaved' | 'trouble' | 'l
 
 export type StatusView = {
   readonly agent: AgentStatus
-  readonly phase: 'opening' | 'idle' | 'thinking' | 'answering' | 'tool' | 'ended'
+  readonly phase: 'opening' | AgentStatus['kind'] | 'ended'
   readonly saving: Saving
   /** Events that are not stored yet. */
   readonly unsaved: number
