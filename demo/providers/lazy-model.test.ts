@@ -10,6 +10,7 @@ const request = (signal = new AbortController().signal): ModelRequest => ({
   header: { config },
   messages: [{ id: MessageId('m'), role: 'user', content: [{ type: 'text', text: 'hi' }], source: { kind: 'user' } }],
   signal,
+  readBlob: () => Promise.resolve(null),
 })
 const chunksOf = async (model: Model, signal?: AbortSignal) => {
   const types: string[] = []

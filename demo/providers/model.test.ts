@@ -10,7 +10,7 @@ const requestOf = ({ config }: Model, text: string): ModelRequest => ({
   header: { config },
   messages: [{ id: MessageId('m'), role: 'user', content: [{ type: 'text', text }], source: { kind: 'user' } }],
   signal: new AbortController().signal,
-  readBlob: async () => null,
+  readBlob: () => Promise.resolve(null),
 })
 
 async function ask(model: Model, text = 'hello [fast]') {
