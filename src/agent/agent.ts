@@ -1,53 +1,67 @@
-/** The agent of one live session: takes prompts, runs turns, can be stopped. */
+/** The agent of one live session: takes prompts, runs turns, can be stopped. READ FIRST in this folder. */
+import { approvalsFold } from '../core/approvals.ts'
 import type { CancelCause, TurnEndReason, UserMessage } from '../core/events.ts'
-import { MessageId } from '../core/ids.ts'
-import { hasLoneSurrogate } from '../core/well-formed.ts'
-import { SystemPromptProjection } from '../core/system-prompt.ts'
-import type { LiveSession } from '../sessions/live-session.ts'
-import { AgentError } from './errors.ts'
-import { commitSplices } from './inbox-events.ts'
+import type { MessageId } from '../core/ids.ts'
 import {
   type Inbox,
   inboxFold,
   type InboxTarget,
   isEmptyInbox,
   isPending,
+  pendingMessages,
+  planCancellation,
   planInsertion,
   planRemoval,
   planReturn,
 } from '../core/inbox.ts'
+import { lastTurnFold } from '../core/last-turn.ts'
 import type { AgentStatus, AssistantStreamFrame } from '../core/live.ts'
 import type { InboxSplice } from '../core/plugin-events.ts'
-import type { Model, ModelRequest } from './model.ts'
+import { SystemPromptProjection } from '../core/system-prompt.ts'
+import { turnsFold } from '../core/turns.ts'
+import { attachmentBlock } from '../sessions/attachments.ts'
+import type { LiveSession } from '../sessions/live-session.ts'
+import { type ApprovalAnswer, ApprovalDesk } from './approval.ts'
+import { type Clock, systemClock } from './clock.ts'
+import { closeOpenTurn } from './close-turn.ts'
+import { AgentError } from './errors.ts'
+import { commitSplices } from './inbox-events.ts'
+import { checkMessages, noticeMessage, type Prompt, promptContent, userMessage, withText } from './messages.ts'
+import type { ModelRequest } from './model.ts'
+import { alwaysOnline, type Network } from './network.ts'
+import { openStepOf, type ResumePolicy } from './open-step.ts'
 import type { RequestMemory } from './request.ts'
-import type { Tool } from './tool.ts'
-import { endsWell, failTurn, runTurn, type TurnOptions } from './turn.ts'
+import { type AgentSetup, type Prepared, prepare } from './setup.ts'
+import { proposeTitle, type SessionTitling } from './titling.ts'
+import { continueTurn, endsWell, failTurn, runTurn, type RunningTurn, type TurnOptions } from './turn.ts'
 
-/** What an agent works with; asked for anew at each turn, so that a changed configuration takes effect. */
-export type AgentSetup = {
-  readonly model: Model
-  /** The system prompt; empty or absent for none. */
-  readonly system?: string
-  readonly tools?: readonly Tool[]
-  /** Most steps (model calls) of one turn; default 50. */
-  readonly maxSteps?: number
-}
+export type { AgentSetup, RunningTurn }
 
 export type AgentOptions = {
   readonly live: LiveSession
   readonly setup: () => AgentSetup
-  readonly now: () => number
+  /** A fresh unique id on each call. */
   readonly newId: () => string
+  /** Default: the platform's. */
+  readonly clock?: Clock
+  /** In 0…1; for the jitter of retries. Default: `Math.random`. */
+  readonly random?: () => number
+  /** Default: there always is one. */
+  readonly network?: Network
   /** Bytes of attachments; without it there are none. */
   readonly readBlob?: ModelRequest['readBlob']
+  /** Stores bytes that tools attach to their results, and answers their `attachmentId`; without it none can. */
+  readonly putBlob?: (data: Blob | Uint8Array) => Promise<string>
+  /** Whether anybody is there who can be asked for an approval; default: nobody, so that calls which need one do not run. */
+  readonly canAsk?: () => boolean
+  /** What becomes of a turn that was cut off, once its session is open again; default `ask`. */
+  readonly resume?: ResumePolicy
+  /** Names the session. Without it, it is not named. */
+  readonly setTitle?: SessionTitling
   readonly onFrame?: (frame: AssistantStreamFrame) => void
   readonly onStatus?: (status: AgentStatus) => void
-}
-
-export type RunningTurn = {
-  readonly turn: number
-  /** Settles with how the turn ended, after its `turn/end` is committed. Never rejects. */
-  readonly done: Promise<TurnEndReason>
+  /** Told about failures that belong to no turn. */
+  readonly onError?: (error: unknown) => void
 }
 
 /** A message that was taken: by a turn, or into the inbox. */
@@ -62,92 +76,176 @@ export type SentMessage = {
   readonly done: Promise<TurnEndReason>
 }
 
-const DEFAULT_MAX_STEPS = 50
-
 type Waiter = {
   readonly resolve: (reason: TurnEndReason) => void
   readonly reject: (error: AgentError) => void
 }
 
-/**
- * A message that a torn log lost between the inbox and its turn is put back when the agent is made.
- */
+/** After so many turns in a row that were cut off, none starts by itself. */
+const MAX_INTERRUPTIONS = 3
+
+const CONTINUE =
+  'The turn before was cut off before it was finished. Go on from where it stopped: what is said and done above stands, ' +
+  'so do not do it again. Where the outcome of a call is unknown, verify it first.'
+
 export class Agent {
   readonly #options: AgentOptions
+  readonly #clock: Clock
+  readonly #network: Network
   readonly #memory: RequestMemory
+  readonly #desk: ApprovalDesk
   #revision = 0
+  #isStarted = false
   #running: RunningTurn | null = null
+  /** Work on the session between turns. */
+  #maintenance: Promise<unknown> | null = null
   /** Set before the turn starts, so that it can be stopped from the first status on. */
   #abort: AbortController | null = null
-  /** Something was sent after the turn had been stopped: what is pending may follow all the same. */
+  /** Something was sent that must not start a turn yet: what is pending starts one as soon as it may. */
   #wake = false
+  /** Stops waiting for the network, without a turn. */
+  #stopWaiting: (() => void) | null = null
   #isDisposing = false
+  /** Stops the making of a title. */
+  #naming: AbortController | null = null
   #status: AgentStatus = { kind: 'idle' }
   /** What was sent here and has not had its turn to the end. */
   readonly #sent = new Map<string, Waiter>()
 
   constructor(options: AgentOptions) {
-    const { session } = options.live
+    const { live, clock = systemClock, network = alwaysOnline, canAsk = () => false } = options
     this.#options = options
-    this.#memory = { headerLogged: false, prompt: new SystemPromptProjection(session) }
+    this.#clock = clock
+    this.#network = network
+    this.#memory = { headerLogged: false, prompt: new SystemPromptProjection(live.session) }
+    this.#desk = new ApprovalDesk(canAsk)
+    this.#status = this.#idleStatus()
+  }
+
+  /**
+   * Takes up what the log was left with: a turn that waits for an approval goes on waiting for it, a message that was
+   * taken and never said is pending again, and, where the policy is `auto`, what was cut off or is pending goes on
+   * (SPEC A25). To be called once the session is open; whatever else is asked of the agent calls it.
+   */
+  start(): void {
+    if (this.#isStarted || this.#isDisposing) return
+    this.#isStarted = true
+    const { session } = this.#options.live
+    if (session.fold(turnsFold).openTurn !== null && this.#continueOpenTurn()) return
     commitSplices(session, planReturn(this.inbox))
+    const isLooping = session.fold(lastTurnFold).interruptions >= MAX_INTERRUPTIONS
+    if (this.#resumePolicy === 'auto' && !isLooping) this.#resumeByItself()
+    this.#setIdle()
   }
 
   get status(): AgentStatus {
     return this.#status
   }
 
-  /** What waits for a turn or a step. Never run by itself after opening: `resume` or the next `send` does. */
+  /** What waits for a turn or a step. Never run by itself after opening, unless by policy: `resume` or a `send` does. */
   get inbox(): Inbox {
     return this.#options.live.session.fold(inboxFold)
   }
 
   /**
-   * Takes a person's text. Idle with nothing pending, it starts a turn, and the prompt is committed before this returns.
+   * Takes what a person says. Idle with nothing pending, it starts a turn, and the prompt is committed before this returns.
    * Otherwise it waits its turn, in the order of sending: behind the running one, or behind what is pending, which starts.
-   * A turn that fails or is stopped leaves what waits alone until the next `send` or `resume`.
+   * While there is no network it waits for that. A turn that fails or is stopped leaves what waits alone until the next
+   * `send` or `resume`.
    *
-   * @throws {AgentError} `empty-prompt`, `malformed-prompt`, `tool`; then nothing was logged.
+   * @throws {AgentError} `empty-prompt`, `malformed-prompt`, `tool`, `setup`; then nothing was logged.
    */
-  send({ text }: { readonly text: string }): SentMessage {
-    return this.#take('next-turn', text)
+  send(prompt: Prompt): SentMessage {
+    return this.#take('next-turn', userMessage(this.#options.newId(), promptContent(prompt)))
   }
 
   /**
-   * Takes a person's text into the running turn: before its next request, also when it would have ended. Idle, or when the
-   * turn is being stopped: as `send`.
+   * Takes what a person says into the running turn: before its next request, also when it would have ended. Idle, or when
+   * the turn is being stopped: as `send`.
    *
    * @throws {AgentError} as `send`.
    */
-  steer({ text }: { readonly text: string }): SentMessage {
-    return this.#take('next-step', text)
+  steer(prompt: Prompt): SentMessage {
+    return this.#take('next-step', userMessage(this.#options.newId(), promptContent(prompt)))
   }
 
-  /** Starts a turn with what is pending. Null when nothing is, or a turn runs; one that is being stopped is followed. */
+  /**
+   * Lays text of software before the next step, of the running turn or of whichever comes: it starts nothing, and people
+   * are shown its `summary`. Answers the id of the message. @throws {AgentError} `empty-prompt`, `malformed-prompt`.
+   */
+  inject({ text, summary = text }: { readonly text: string; readonly summary?: string }): MessageId {
+    promptContent({ text })
+    this.start()
+    const message = noticeMessage(this.#options.newId(), text, summary)
+    this.#splice(planInsertion(this.inbox, 'next-step', message))
+    return message.id
+  }
+
+  /**
+   * Says messages again that another session has, with their ids, as the beginning of a turn.
+   *
+   * @throws {AgentError} `busy` unless idle with nothing pending, `malformed-prompt`; others as `send`.
+   */
+  sayAgain(messages: readonly UserMessage[]): SentMessage {
+    const said = checkMessages(messages)
+    this.start()
+    if (this.#isBusy || !isEmptyInbox(this.inbox)) throw busy('say something again')
+    this.#prepare()
+    for (const message of said.slice(0, -1)) this.#splice(planInsertion(this.inbox, 'next-step', message))
+    return this.#take('next-turn', said.at(-1) as UserMessage)
+  }
+
+  /**
+   * Starts a turn with what is pending. With nothing pending, one that goes on where the last turn was cut off, unless the
+   * policy is `never`. Null when there is nothing to do, or a turn runs; one that is being stopped is followed.
+   *
+   * @throws {AgentError} `tool`, `setup`, and whatever the setup throws.
+   */
   resume(): RunningTurn | null {
-    if (this.#running !== null) {
+    this.start()
+    if (this.#isBusy) {
       this.#wakeAfterStop()
       return null
     }
-    return isEmptyInbox(this.inbox) ? null : this.#start(this.#prepare(), null)
+    if (!isEmptyInbox(this.inbox)) return this.#startOrWait(this.#prepare(), null)
+    if (!this.#isInterrupted) return null
+    const prepared = this.#prepare()
+    const notice = noticeMessage(this.#options.newId(), CONTINUE, 'Continued after an interruption')
+    return this.#begin(prepared, notice)
+  }
+
+  /** Answers a call that waits for an approval; false when it does not wait (any more). */
+  approve(callId: string, answer: ApprovalAnswer): boolean {
+    return this.#desk.answer(callId, answer)
   }
 
   /** Removes a pending message; false when it is not pending (any more). */
   removeQueued(messageId: string): boolean {
     if (!this.#splice(planRemoval(this.inbox, messageId))) return false
-    this.#sent.get(messageId)?.reject(new AgentError('canceled', 'The message was taken back before a turn had it'))
-    this.#sent.delete(messageId)
+    this.#wasRemoved(messageId)
+    this.#setIdle()
     return true
   }
 
+  /** Removes all pending messages; answers how many there were. */
+  clearQueued(): number {
+    const pending = pendingMessages(this.inbox)
+    commitSplices(this.#options.live.session, planCancellation(this.inbox))
+    for (const { id } of pending) this.#wasRemoved(id)
+    this.#setIdle()
+    return pending.length
+  }
+
   /**
-   * Rewrites a pending message where it stands; it keeps its id. False when it is not pending (any more).
+   * Rewrites a pending message where it stands; it keeps its id, and what is attached to it unless other attachments are
+   * given. False when it is not pending (any more).
    *
    * @throws {AgentError} `empty-prompt`, `malformed-prompt`; then it stays as it was.
    */
-  editQueued(messageId: string, { text }: { readonly text: string }): boolean {
-    checkPrompt(text)
-    return this.#splice(planRemoval(this.inbox, messageId, [userMessage(messageId, text)]))
+  editQueued(messageId: string, prompt: Prompt): boolean {
+    const message = pendingMessages(this.inbox).find(({ id }) => id === messageId)
+    if (message === undefined) return false
+    return this.#splice(planRemoval(this.inbox, messageId, [withText(message, prompt)]))
   }
 
   /** Takes a message that was sent here back: removes it while it waits, stops its turn while that runs. */
@@ -157,11 +255,13 @@ export class Agent {
 
   /**
    * Stops the running turn; what was visible of its answer is kept, and so is what waits. The first cause wins. Idle: does
-   * nothing.
+   * nothing, but that what waits for the network waits for the next `send` or `resume` instead.
    */
   cancel(cause: CancelCause = { kind: 'user' }): void {
     this.#wake = false
+    this.#waitNoLonger()
     this.#abort?.abort(cause)
+    this.#setIdle()
   }
 
   /** The running turn, or null. */
@@ -169,34 +269,81 @@ export class Agent {
     return this.#running
   }
 
-  /** Stops what runs and waits until its end is committed. What waits stays in the inbox. */
-  async dispose(): Promise<void> {
-    this.#isDisposing = true
-    this.cancel({ kind: 'disposed' })
-    await this.#running?.done
-    this.#isDisposing = false
+  /**
+   * Runs `work` on the session between turns; what is sent meanwhile waits until it is done. `signal` aborts as a turn's.
+   *
+   * @throws {AgentError} `busy`, at once, unless the agent is idle.
+   */
+  maintain<Result>(work: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
+    this.start()
+    if (this.#isBusy) throw busy('do that')
+    this.#wake = this.#waitNoLonger()
+    const abort = new AbortController()
+    this.#abort = abort
+    this.#setStatus({ kind: 'maintenance' })
+    const maintenance = (async () => {
+      try {
+        return await work(abort.signal)
+      } finally {
+        this.#maintenance = null
+        this.#abort = null
+        this.#goOn(this.#wake)
+      }
+    })()
+    this.#maintenance = maintenance
+    return maintenance
   }
 
-  #take(target: InboxTarget, text: string): SentMessage {
-    checkPrompt(text)
-    const { live, newId } = this.#options
-    const { inbox } = this
-    const prepared = this.#running === null ? this.#prepare() : null
-    const message = userMessage(newId(), text)
-    const startsAlone = prepared !== null && isEmptyInbox(inbox)
-    if (!startsAlone) {
-      const isSteering = prepared === null && !this.#wakeAfterStop()
-      commitSplices(live.session, [planInsertion(inbox, isSteering ? target : 'next-turn', message)])
-    }
-    const started = prepared === null ? null : this.#start(prepared, startsAlone ? message : null)
+  /**
+   * Stops what runs and waits until its end is committed. A turn that waits for a person is left open, and goes on when the
+   * session is opened again. What waits stays in the inbox.
+   */
+  async dispose(): Promise<void> {
+    this.#isDisposing = true
+    this.#naming?.abort()
+    this.cancel({ kind: 'disposed' })
+    await this.#running?.done
+    await this.#maintenance?.catch(() => undefined) // its caller's to hear of
+    this.#isDisposing = false
+    this.#isStarted = false
+  }
+
+  // ── Taking messages ───────────────────────────────────────────────────────────────────────────────────────────────
+
+  #take(target: InboxTarget, message: UserMessage): SentMessage {
+    this.start()
+    const turn = this.#isBusy ? this.#queue(target, message) : (this.#begin(this.#prepare(), message)?.turn ?? null)
     const done = new Promise<TurnEndReason>((resolve, reject) => this.#sent.set(message.id, { resolve, reject }))
     done.catch(() => undefined)
-    return { messageId: message.id, turn: isPending(this.inbox, message.id) ? null : (started?.turn ?? null), done }
+    return { messageId: message.id, turn: isPending(this.inbox, message.id) ? null : turn, done }
+  }
+
+  /** For the turn that runs, or what comes after it. */
+  #queue(target: InboxTarget, message: UserMessage): null {
+    const isSteering = this.#running !== null && !this.#wakeAfterStop()
+    this.#wake ||= this.#maintenance !== null
+    this.#splice(planInsertion(this.inbox, isSteering ? target : 'next-turn', message))
+    return null
+  }
+
+  /** A turn with a message, behind what is pending. Alone it need not wait, unless hooks have a say in it. */
+  #begin(prepared: Prepared, message: UserMessage): RunningTurn | null {
+    const isHeard = prepared.hooks.some(({ preStep }) => preStep !== undefined)
+    const startsAlone = isEmptyInbox(this.inbox) && !isHeard && !this.#isOffline(prepared)
+    if (startsAlone) return this.#start(prepared, message)
+    this.#splice(planInsertion(this.inbox, 'next-turn', message))
+    return this.#startOrWait(prepared, null)
   }
 
   #splice(splice: InboxSplice | null): boolean {
     if (splice !== null) commitSplices(this.#options.live.session, [splice])
     return splice !== null
+  }
+
+  #wasRemoved(messageId: string): void {
+    const message = 'The message was taken back before a turn had it'
+    this.#sent.get(messageId)?.reject(new AgentError('canceled', message))
+    this.#sent.delete(messageId)
   }
 
   /** True when the running turn is being stopped: then what is pending follows it. */
@@ -206,37 +353,70 @@ export class Agent {
     return isStopping
   }
 
-  /** What a turn works with. @throws {AgentError} `tool`, and whatever `setup` throws. */
+  // ── Running turns ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+  get #isBusy(): boolean {
+    return this.#running !== null || this.#maintenance !== null
+  }
+
+  get #resumePolicy(): ResumePolicy {
+    return this.#options.resume ?? 'ask'
+  }
+
+  get #isInterrupted(): boolean {
+    const { ended } = this.#options.live.session.fold(lastTurnFold)
+    return ended === 'interrupted' && this.#resumePolicy !== 'never'
+  }
+
+  #isOffline({ model }: Prepared): boolean {
+    return model.usesNetwork === true && !this.#network.isOnline()
+  }
+
+  /** What a turn works with. @throws {AgentError} `tool`, `setup`, and whatever `setup` throws. */
   #prepare(): Prepared {
-    const { model, system = '', tools = [], maxSteps = DEFAULT_MAX_STEPS } = this.#options.setup()
-    return { model, system, tools: toolTable(tools), maxSteps }
+    return prepare(this.#options.setup())
+  }
+
+  #startOrWait(prepared: Prepared, prompt: UserMessage | null): RunningTurn | null {
+    if (!this.#isOffline(prepared)) return this.#start(prepared, prompt)
+    this.#waitForNetwork()
+    return null
   }
 
   #start(prepared: Prepared, prompt: UserMessage | null): RunningTurn {
-    const { live, now, newId, onFrame, readBlob = noBlob } = this.#options
+    return this.#run(prepared, options => runTurn(prompt, options))
+  }
+
+  #run(prepared: Prepared, begin: (options: TurnOptions) => RunningTurn): RunningTurn {
+    const { live, newId, random = Math.random, onFrame, readBlob = noBlob, putBlob = noStore } = this.#options
+    this.#waitNoLonger()
     const abort = new AbortController()
     this.#abort = abort
     this.#wake = false
-    const { turn, done } = runTurn(prompt, {
+    const { turn, done } = begin({
       ...prepared,
       session: live.session,
       flush: () => live.flush(),
       journal: live.journal,
       memory: this.#memory,
       signal: abort.signal,
-      now,
+      clock: this.#clock,
+      network: this.#network,
+      desk: this.#desk,
+      random,
       newId,
       readBlob,
+      attach: (data, name) => attachmentBlock(data, name, putBlob),
       nextRevision: () => (this.#revision += 1),
       onFrame: frame => onFrame?.(frame),
       onActivity: activity => this.#setStatus(activity),
     })
-    this.#running = { turn, done: this.#untilEnd(done, abort.signal) }
+    this.#running = { turn, done: this.#untilEnd(done, abort.signal, prepared) }
     return this.#running
   }
 
   /** Waits for the end of a turn; then the next one starts, when something is pending and nothing speaks against it. */
-  async #untilEnd(done: Promise<TurnEndReason>, signal: AbortSignal): Promise<TurnEndReason> {
+  async #untilEnd(done: Promise<TurnEndReason>, signal: AbortSignal, prepared: Prepared): Promise<TurnEndReason> {
     let goesOn = false
     try {
       const reason = await done
@@ -246,9 +426,15 @@ export class Agent {
     } finally {
       this.#running = null
       this.#abort = null
-      if ((goesOn || this.#wake) && !this.#isDisposing && !isEmptyInbox(this.inbox)) this.#startPending()
-      else this.#setStatus({ kind: 'idle' })
+      if (goesOn) this.#name(prepared)
+      this.#goOn(goesOn || this.#wake)
     }
+  }
+
+  /** Starts what is pending, if it `may`. */
+  #goOn(may: boolean): void {
+    if (may && !this.#isDisposing && !isEmptyInbox(this.inbox)) this.#startPending()
+    else this.#setIdle()
   }
 
   /** Nobody is there to be told what keeps the turn from starting: the log is, and what is pending stays. */
@@ -258,10 +444,37 @@ export class Agent {
       prepared = this.#prepare()
     } catch (error) {
       failTurn(this.#options.live.session, error)
-      this.#setStatus({ kind: 'idle' })
+      this.#setIdle()
       return
     }
-    this.#start(prepared, null)
+    this.#startOrWait(prepared, null)
+  }
+
+  /** True when the open turn goes on; else it is closed. */
+  #continueOpenTurn(): boolean {
+    const { session } = this.#options.live
+    try {
+      const prepared = this.#prepare()
+      const isIdempotent = (name: string) => prepared.tools.get(name)?.isIdempotent === true
+      const state = { turns: session.fold(turnsFold), approvals: session.fold(approvalsFold) }
+      const step = openStepOf({ ...state, policy: this.#resumePolicy, isIdempotent }, session.messages)
+      if (step !== null && step.calls.length > 0) {
+        this.#run(prepared, options => continueTurn(step, options))
+        return true
+      }
+    } catch (error) {
+      this.#options.onError?.(error)
+    }
+    closeOpenTurn(session)
+    return false
+  }
+
+  #resumeByItself(): void {
+    try {
+      this.resume()
+    } catch (error) {
+      this.#options.onError?.(error)
+    }
   }
 
   /** A turn has ended: what was sent and is not pending any more was part of it. */
@@ -273,38 +486,58 @@ export class Agent {
     }
   }
 
+  #name({ title }: Prepared): void {
+    const { live, setTitle, onError } = this.#options
+    if (title !== undefined && setTitle !== undefined) {
+      const abort = (this.#naming = new AbortController())
+      proposeTitle(live.session, title, setTitle, abort.signal).catch((error: unknown) => onError?.(error))
+    }
+  }
+
+  // ── Network and status ────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** What is pending starts once there is a network. */
+  #waitForNetwork(): void {
+    if (this.#stopWaiting === null) {
+      const remove = this.#network.onChange(() => {
+        if (!this.#network.isOnline()) return
+        this.#waitNoLonger()
+        this.#goOn(!this.#isBusy)
+      })
+      this.#stopWaiting = remove
+    }
+    this.#setIdle()
+  }
+
+  /** True when it did wait. */
+  #waitNoLonger(): boolean {
+    const stop = this.#stopWaiting
+    this.#stopWaiting = null
+    stop?.()
+    return stop !== null
+  }
+
+  #idleStatus(): AgentStatus {
+    if (this.#stopWaiting !== null && !isEmptyInbox(this.inbox)) return { kind: 'offline', turn: null, step: null }
+    return this.#isInterrupted ? { kind: 'idle', interrupted: true } : { kind: 'idle' }
+  }
+
+  /** Says how the agent is, unless it does something. */
+  #setIdle(): void {
+    if (this.#isBusy) return
+    const status = this.#idleStatus()
+    if (status.kind !== 'idle' || this.#status.kind !== 'idle' || status.interrupted !== this.#status.interrupted) {
+      this.#setStatus(status)
+    }
+  }
+
   #setStatus(status: AgentStatus): void {
     this.#status = status
     this.#options.onStatus?.(status)
   }
 }
 
+const busy = (what: string) => new AgentError('busy', `The agent is doing something else: it cannot ${what} now`)
+
 const noBlob = () => Promise.resolve(null)
-
-type Prepared = Pick<TurnOptions, 'model' | 'system' | 'tools' | 'maxSteps'>
-
-/** @throws {AgentError} `empty-prompt`, `malformed-prompt`. */
-function checkPrompt(text: string): void {
-  if (text.trim() === '') throw new AgentError('empty-prompt', 'The prompt has no visible text')
-  if (hasLoneSurrogate(text)) {
-    throw new AgentError('malformed-prompt', 'The prompt holds a broken character (half of a surrogate pair)')
-  }
-}
-
-const userMessage = (id: string, text: string): UserMessage => ({
-  id: MessageId(id),
-  role: 'user',
-  content: [{ type: 'text', text }],
-  source: { kind: 'user' },
-})
-
-/** Tools by name. @throws {AgentError} `tool` when two share one. */
-function toolTable(tools: readonly Tool[]): ReadonlyMap<string, Tool> {
-  const table = new Map<string, Tool>()
-  for (const tool of tools) {
-    const { name } = tool.description
-    if (table.has(name)) throw new AgentError('tool', `Two tools are named ${name}`)
-    table.set(name, tool)
-  }
-  return table
-}
+const noStore = () => Promise.reject(new AgentError('setup', 'This agent has nowhere to store attachments'))

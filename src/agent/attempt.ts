@@ -1,5 +1,5 @@
 /** One model call, from its first chunk to the event that settles it (SPEC A7, A8). */
-import type { ContentBlock, EventOf, LlmFailure, Message } from '../core/events.ts'
+import type { ContentBlock, EventOf, LlmFailure, Message, StreamChunk } from '../core/events.ts'
 import { SessionError } from '../core/errors.ts'
 import { CallId } from '../core/ids.ts'
 import { shareJson } from '../core/json.ts'
@@ -51,6 +51,13 @@ export async function runAttempt(options: AttemptOptions): Promise<AttemptOutcom
   const attemptId = options.newId()
   const messageId = options.newId()
   const call: RunningCall = { attemptId, messageId, turn, step, provider, model: modelName }
+  let source: AsyncIterable<StreamChunk>
+  try {
+    source = model.stream(request)
+  } catch (error) {
+    // Nothing began, so nothing is to be settled.
+    return request.signal.aborted ? { kind: 'cancelled' } : { kind: 'failed', failure: failureOf(error) }
+  }
   onFrame({ kind: 'start', attemptId, messageId, revision, turn, step })
 
   journal.begin(call)
@@ -79,7 +86,7 @@ export async function runAttempt(options: AttemptOptions): Promise<AttemptOutcom
   try {
     let thrown: unknown
     try {
-      for await (const raw of untilAborted(model.stream(request), request.signal)) {
+      for await (const raw of untilAborted(source, request.signal)) {
         const chunk = shareJson(raw)
         const timed: TimedChunk = { time: options.now(), chunk }
         // What is no chunk at all cannot be kept in a stream.

@@ -7,8 +7,12 @@ export type AgentErrorCode =
   | 'empty-prompt'
   /** The prompt holds half of a surrogate pair, which no request can carry. Nothing was logged. */
   | 'malformed-prompt'
-  /** A tool is declared twice, or its schema cannot be shown to a model. */
+  /** A tool is declared twice, or its schema or a limit of it makes no sense. */
   | 'tool'
+  /** A limit of the setup makes no sense. */
+  | 'setup'
+  /** The agent is doing something else, and what was asked for cannot wait. */
+  | 'busy'
   /** What would be sent is not what the log says (SPEC A4). Nothing was sent. */
   | 'request-guard'
   /** The object given as a model is not one. */

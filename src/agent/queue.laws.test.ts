@@ -176,8 +176,11 @@ async function until(isSo: () => boolean): Promise<void> {
 }
 
 /** Ids of what was said in a log, in order. */
+/** What people said; what the agent says when it goes on after an interruption is not theirs. */
 const said = (events: readonly SessionEvent[]) =>
-  events.flatMap(event => (event.type === 'user/message' ? [event.data.id as string] : []))
+  events.flatMap(event => {
+    return event.type === 'user/message' && event.data.source.kind === 'user' ? [event.data.id] : []
+  })
 
 describe('a crash', async () => {
   const whole = await fullLog()

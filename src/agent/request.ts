@@ -24,14 +24,19 @@ export function commitSystemPrompt(
   session: Session,
   system: string,
   place: StepPlace,
-  situation: { readonly model: Model; readonly tools: readonly ToolDescription[]; readonly memory: RequestMemory },
+  situation: {
+    readonly model: Model
+    readonly tools: readonly ToolDescription[]
+    readonly memory: RequestMemory
+    readonly startsSeries: boolean
+  },
   newId: () => string,
 ): void {
-  const { model, tools, memory } = situation
+  const { model, tools, memory, startsSeries } = situation
   const { systemPromptUpdate } = model
   // A prompt without anything to see is none, and half a surrogate pair cannot be sent.
   const prompt = system.trim() === '' ? '' : wellFormedText(system)
-  for (const { text, ...intent } of memory.prompt.plan({ prompt, tools, systemPromptUpdate })) {
+  for (const { text, ...intent } of memory.prompt.plan({ prompt, tools, systemPromptUpdate, startsSeries })) {
     session.append('system/message', { ...place, message: systemMessage(MessageId(newId()), text) }, intent)
   }
 }
@@ -42,13 +47,14 @@ export function commitRequestHeader(
   model: Model,
   tools: readonly ToolDescription[],
   memory: RequestMemory,
+  startsSeries = false,
 ): void {
   const header = canonicalHeader({ config: model.config, tools })
   const logged = session.fold(requestFold)
   const due = planHeaderEvent(header, {
     logged: logged.header?.data.header ?? null,
     firstSinceOpen: !memory.headerLogged,
-    startsSeries: memory.prompt.contentMoved,
+    startsSeries: startsSeries || memory.prompt.contentMoved,
   })
   if (due !== null) session.append('request/header', due)
   memory.headerLogged = true

@@ -1,6 +1,6 @@
 /** Tools: what a model may call, and how a call's arguments and result get in and out (SPEC A5, A6). */
 import { Validator } from '@cfworker/json-schema'
-import type { ContentBlock, ToolDescription } from '../core/events.ts'
+import type { ContentBlock, FileBlock, ImageBlock, ToolDescription } from '../core/message.ts'
 import { jsonText, type JsonValue, snapshotJson } from '../core/json.ts'
 import { AgentError } from './errors.ts'
 
@@ -10,17 +10,36 @@ export type ToolContext = {
   readonly callId: string
   /** The same for every execution of this call: pass it to services that drop repeats. */
   readonly idempotencyKey: string
-  /** Aborts when the turn is cancelled. A body that goes on is not waited for and its result is dropped. */
+  /** Aborts when the turn is cancelled or the call takes too long. Soon after, a result is dropped. */
   readonly signal: AbortSignal
   /**
    * Says how far the call is, for people: shown while it runs, at most 200 code points of it, and never logged. After the
    * call has ended it does nothing.
    */
   readonly report: (progress: string) => void
+  /**
+   * Stores bytes beside the log; answers the block that refers to them, for the `content` of the result: an image where
+   * it is one the model can see, else a file. @throws {StorageError} when they cannot be stored.
+   */
+  readonly attach: (data: Blob | Uint8Array, name: string) => Promise<ImageBlock | FileBlock>
 }
 
-/** A result: text, any other JSON value (shown to the model as JSON text), or blocks of content. */
-export type ToolOutput = JsonValue | { readonly content: readonly ContentBlock[] } | undefined
+/** A result with more than its value to say. */
+export type ToolResult = {
+  /** What the model reads: text, images, files. */
+  readonly content: readonly ContentBlock[]
+  /** The call failed, in words the model can read. */
+  readonly isError?: boolean
+  /** The turn is over once this result is committed, unless somebody steers it: the model is not asked again. */
+  readonly concludesTurn?: boolean
+  /** Said to the model before its next step, besides the result. */
+  readonly context?: string
+  /** Kept in the log beside the result, for people and programs; no model reads it. */
+  readonly meta?: JsonValue
+}
+
+/** Text, any other JSON value (shown to the model as JSON text), or a `ToolResult`: an object with no other members. */
+export type ToolOutput = JsonValue | ToolResult | undefined
 
 /** The part of the Standard Schema interface that is used: any library that speaks it fits. */
 export type StandardSchema<Output = unknown> = {
@@ -47,6 +66,14 @@ export type ToolDefinition<Input = never> = {
   readonly input: StandardSchema<Input> | JsonSchema
   /** JSON Schema shown to the model when `input` is a Standard Schema that cannot make one itself. */
   readonly inputSchema?: JsonSchema
+  /** Whether a call may run beside others that say so too; asked right before it starts. Default: none does. */
+  readonly parallel?: boolean | ((input: Input) => boolean)
+  /** Whether a person has to allow a call before it runs; a text says why. Default: nobody has to. */
+  readonly needsApproval?: boolean | string | ((input: Input) => boolean | string)
+  /** Running a call twice, with the same idempotency key, does no harm: after a crash it may run again (SPEC A25). */
+  readonly idempotent?: boolean
+  /** How long a call may take, ms; default: as long as it likes. */
+  readonly timeoutMs?: number
   /** Runs one call. What it throws becomes an error result the model can read; the turn goes on. */
   execute(input: Input, context: ToolContext): ToolOutput | Promise<ToolOutput>
 }
@@ -58,6 +85,12 @@ export type Tool = {
   check(
     value: unknown,
   ): Promise<{ readonly ok: true; readonly input: unknown } | { readonly ok: false; readonly reason: string }>
+  isParallel(input: unknown): boolean
+  /** False, or why a person has to allow it; an empty text is no reason, and it has to be allowed all the same. */
+  approval(input: unknown): false | string
+  readonly isIdempotent: boolean
+  /** ms; null without a limit. */
+  readonly timeoutMs: number | null
   execute(input: unknown, context: ToolContext): ToolOutput | Promise<ToolOutput>
 }
 
@@ -78,8 +111,35 @@ export function defineTool<Input = Record<string, JsonValue>>(definition: ToolDe
   return {
     description: snapshotJson({ name, description, inputSchema }),
     check: isStandardSchema(input) ? value => checkStandard(input, value) : checkJson(inputSchema),
+    // Exactly true: what answers with a promise, or throws, has not said so.
+    isParallel: value => said(definition.parallel, value as Input) === true,
+    approval: value => reasonOf(said(definition.needsApproval, value as Input)),
+    isIdempotent: definition.idempotent === true,
+    timeoutMs: timeoutOf(name, definition.timeoutMs),
     execute: (value, context) => definition.execute(value as Input, context),
   }
+}
+
+/** What a tool says of a call; undefined when it fails to. */
+function said<Input, Value>(value: Value | ((input: Input) => Value) | undefined, input: Input): unknown {
+  if (typeof value !== 'function') return value
+  try {
+    return (value as (input: Input) => Value)(input)
+  } catch (error) {
+    return error
+  }
+}
+
+/** Only what clearly says so runs unasked. */
+function reasonOf(answer: unknown): false | string {
+  if (answer === undefined || answer === false) return false
+  return typeof answer === 'string' ? answer : ''
+}
+
+function timeoutOf(name: string, timeoutMs?: number): number | null {
+  if (timeoutMs === undefined || timeoutMs === Infinity) return null
+  if (timeoutMs > 0) return timeoutMs
+  throw new AgentError('tool', `Tool ${name}: expected a time-out above 0 ms; found ${timeoutMs}`)
 }
 
 /** A copy: libraries put hidden members on what they make, and the caller may go on using theirs. */

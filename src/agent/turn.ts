@@ -1,47 +1,47 @@
-/** One turn: a prompt, then steps of model call and tools until the model has nothing more to ask (SPEC A2). */
-import type { CancelCause, ToolCallBlock, TurnEndReason, UserMessage } from '../core/events.ts'
+/** One turn: what was said, then steps until the model has nothing more to ask (SPEC A2). */
+import type { CancelCause, TurnEndReason, UserMessage } from '../core/events.ts'
+import { inboxFold, planReturn } from '../core/inbox.ts'
 import type { Session } from '../core/session.ts'
 import { turnsFold } from '../core/turns.ts'
-import { type AttemptJournal, runAttempt } from './attempt.ts'
 import { failureOf } from './failure.ts'
-import { inboxFold, planReturn } from '../core/inbox.ts'
+import { decideStep } from './hooks.ts'
 import { claimMessages, commitSplices } from './inbox-events.ts'
-import type { AssistantStreamFrame, TurnActivity } from '../core/live.ts'
-import type { Model, ModelRequest } from './model.ts'
 import { orAborted } from './or-aborted.ts'
-import { buildRequest, commitRequestHeader, commitSystemPrompt, type RequestMemory, type StepPlace } from './request.ts'
-import { runTools } from './run-tools.ts'
-import type { Tool } from './tool.ts'
+import type { StepPlace } from './request.ts'
+import type { CallToRun } from './run-tools.ts'
+import { finishStep, runStep, type StepOptions } from './step.ts'
+import { Suspended } from './suspended.ts'
 
-export type TurnOptions = {
-  readonly session: Session
-  readonly flush: () => Promise<void>
-  readonly model: Model
-  /** The system prompt; empty for none. */
-  readonly system: string
-  readonly tools: ReadonlyMap<string, Tool>
-  readonly memory: RequestMemory
-  readonly maxSteps: number
-  readonly signal: AbortSignal
-  readonly now: () => number
-  readonly newId: () => string
-  readonly nextRevision: () => number
-  readonly onFrame: (frame: AssistantStreamFrame) => void
-  readonly onActivity: (activity: TurnActivity) => void
-  readonly journal: AttemptJournal
-  readonly readBlob: ModelRequest['readBlob']
+export type TurnOptions = StepOptions & { readonly maxSteps: number }
+
+export type RunningTurn = {
+  readonly turn: number
+  /**
+   * Settles with how the turn ended, after its `turn/end` is committed; with `interrupted`, and no such event, when it was
+   * left open because its session is closed while a person is asked. Never rejects.
+   */
+  readonly done: Promise<TurnEndReason>
 }
 
 /**
- * Starts a turn for `prompt`, or for what the inbox holds, and runs it to its end. `turn/start` and the prompt's step are
- * committed before this returns its promise; the promise never rejects: every ending is a `turn/end`.
+ * Starts a turn for `prompt`, or for what the inbox holds, and runs it to its end. `turn/start` is committed before this
+ * returns, and so is the prompt's step, unless hooks have a say in it.
  */
-export function runTurn(
-  prompt: UserMessage | null,
-  options: TurnOptions,
-): { readonly turn: number; readonly done: Promise<TurnEndReason> } {
+export function runTurn(prompt: UserMessage | null, options: TurnOptions): RunningTurn {
   const turn = startTurn(options.session)
-  return { turn, done: runSteps(turn, prompt, options) }
+  return { turn, done: run(turn, options, () => runSteps({ turn, step: 1 }, prompt, options)) }
+}
+
+/** A step that was left open, and its calls that have no answer. */
+export type OpenStep = StepPlace & { readonly calls: readonly CallToRun[] }
+
+/** Goes on with a turn that was left open. */
+export function continueTurn({ turn, step, calls }: OpenStep, options: TurnOptions): RunningTurn {
+  const steps = async () => {
+    const ending = await finishStep({ turn, step }, calls, options)
+    return runSteps({ turn, step: step + 1 }, null, options, ending)
+  }
+  return { turn, done: run(turn, options, steps) }
 }
 
 function startTurn(session: Session): number {
@@ -55,89 +55,76 @@ export function failTurn(session: Session, error: unknown): void {
   session.append('turn/end', { turn: startTurn(session), reason: { kind: 'error', error: failureOf(error) } })
 }
 
-async function runSteps(turn: number, prompt: UserMessage | null, options: TurnOptions): Promise<TurnEndReason> {
-  const { session, signal, maxSteps } = options
-  let reason: TurnEndReason | null = null
-  let truncated: TurnEndReason | null = null
+/** The model had its say: whatever else is pending may follow. */
+export const endsWell = (reason: TurnEndReason | null): boolean =>
+  reason?.kind === 'completed' || reason?.kind === 'max-tokens'
+
+async function run(
+  turn: number,
+  { session, signal }: TurnOptions,
+  steps: () => Promise<TurnEndReason | null>,
+): Promise<TurnEndReason> {
+  let reason: TurnEndReason | null
   try {
-    for (let step = 1; reason === null && !signal.aborted; step += 1) {
-      if (step > maxSteps) reason = stepLimit(maxSteps)
-      else {
-        const isFirst = step === 1
-        const said = isFirst && prompt !== null ? [prompt] : claimMessages(session, isFirst)
-        reason = await runStep({ turn, step }, said, options)
-        // One truncated answer makes the whole turn a truncated one.
-        if (reason?.kind === 'max-tokens') truncated = reason
-        if (endsWell(reason) && session.fold(inboxFold).nextStep.length > 0) reason = null
-      }
-    }
-    if (reason?.kind === 'completed') reason = truncated ?? reason
+    reason = await steps()
   } catch (error) {
+    if (error instanceof Suspended) return { kind: 'interrupted' }
     reason = { kind: 'error', error: failureOf(error) }
   }
   if (signal.aborted || reason === null) reason = { kind: 'aborted', reason: signal.reason as CancelCause }
-  commitSplices(session, planReturn(session.fold(inboxFold)))
+  // What a hook turned away, or left out, is gone; what was taken and not said otherwise goes back.
+  if (reason.kind !== 'blocked' && !endsWell(reason)) commitSplices(session, planReturn(session.fold(inboxFold)))
   session.append('turn/end', { turn, reason })
   return reason
 }
 
-/** The model had its say: whatever else is pending may follow. */
-export const endsWell = (reason: TurnEndReason | null): boolean =>
-  reason?.kind === 'completed' || reason?.kind === 'max-tokens'
+/** Runs steps from `place` on. How the turn ends; null when it was stopped. */
+async function runSteps(
+  place: StepPlace,
+  prompt: UserMessage | null,
+  options: TurnOptions,
+  before: TurnEndReason | null = null,
+): Promise<TurnEndReason | null> {
+  const { session, signal, maxSteps, hooks } = options
+  const { turn } = place
+  let { step } = place
+  let ending = before
+  let isTruncated = ending?.kind === 'max-tokens'
+  const isFirst = () => step === 1
+
+  for (; !signal.aborted; step += 1) {
+    if (ending !== null && (!endsWell(ending) || !(await goesOn({ turn, step: step - 1 }, options)))) break
+    if (step > maxSteps) return stepLimit(maxSteps)
+    const claimed = isFirst() && prompt !== null ? [prompt] : claimMessages(session, isFirst())
+    const decision =
+      hooks.length === 0
+        ? ({ kind: 'enter', messages: claimed } as const)
+        : await orAborted(decideStep(hooks, { session, turn, step, signal }, claimed), signal)
+    if (decision === null) return null
+    if (decision.kind === 'reject') return { kind: 'blocked' }
+    const { messages, startsRequestSeries = false } = decision
+    if (messages.length === 0 && (ending !== null || isFirst())) {
+      ending ??= { kind: 'completed' }
+      break
+    }
+    ending = await runStep({ turn, step }, { said: messages, startsSeries: startsRequestSeries }, options)
+    // One truncated answer makes the whole turn a truncated one.
+    isTruncated ||= ending?.kind === 'max-tokens'
+  }
+  return ending?.kind === 'completed' && isTruncated ? { kind: 'max-tokens' } : ending
+}
+
+/** Whether a turn that would end has been given more to do. */
+async function goesOn(place: StepPlace, { session, signal, hooks }: TurnOptions): Promise<boolean> {
+  const isSteered = () => session.fold(inboxFold).nextStep.length > 0
+  for (const { turnStopping } of hooks) {
+    if (isSteered() || signal.aborted) break
+    await orAborted(Promise.resolve(turnStopping?.({ session, ...place, signal })), signal)
+  }
+  return isSteered()
+}
 
 const stepLimit = (maxSteps: number): TurnEndReason => ({
   kind: 'error',
   error: { code: 'STEP_LIMIT', message: `The turn was stopped after ${maxSteps} steps without an answer.` },
 })
-
-/** Null when the model wants another step, or the turn was stopped. */
-async function runStep(
-  place: StepPlace,
-  said: readonly UserMessage[],
-  options: TurnOptions,
-): Promise<TurnEndReason | null> {
-  const { session, model, tools, memory, signal, flush } = options
-  session.append('step/start', place)
-  try {
-    const descriptions = [...tools.values()].map(tool => tool.description)
-    commitSystemPrompt(session, options.system, place, { model, tools: descriptions, memory }, options.newId)
-    for (const message of said) session.append('user/message', message, { surfaceOp: 'append' })
-    commitRequestHeader(session, model, descriptions, memory)
-    options.onActivity({ kind: 'thinking', ...place })
-    await orAborted(flush(), signal)
-    if (signal.aborted) return null
-
-    const outcome = await runAttempt({
-      ...options,
-      ...place,
-      request: buildRequest(session, model, descriptions, options),
-      revision: options.nextRevision(),
-      onFrame: frame => {
-        if (frame.kind === 'chunk' && frame.index === 0) options.onActivity({ kind: 'answering', ...place })
-        options.onFrame(frame)
-      },
-    })
-    switch (outcome.kind) {
-      case 'cancelled':
-        return null
-      case 'failed':
-        return { kind: 'error', error: outcome.failure }
-      case 'message': {
-        if (outcome.truncated) return { kind: 'max-tokens' }
-        const calls = outcome.event.data.message.content.filter(
-          (block): block is ToolCallBlock => block.type === 'tool-call',
-        )
-        if (calls.length === 0) return { kind: 'completed' }
-        const onRunning = ({ name, id }: ToolCallBlock, progress?: string) =>
-          options.onActivity({
-            ...{ kind: 'tool', ...place, name, callId: id },
-            ...(progress === undefined ? {} : { progress }),
-          })
-        await runTools(calls, { ...options, place, onRunning })
-        return null
-      }
-    }
-  } finally {
-    session.append('step/end', place)
-  }
-}

@@ -7,7 +7,7 @@ import { type CallId, MessageId, SessionSeq } from './ids.ts'
 import { snapshotJson } from './json.ts'
 import { foldTurns, type PendingCall, type TurnsState } from './turns.ts'
 
-const OUTCOME_UNKNOWN =
+export const OUTCOME_UNKNOWN: string =
   'The call was recorded, but no outcome was stored: its result is unknown. Retry only if it just reads or is ' +
   'idempotent; otherwise verify the outside state or ask the user. Never retry blindly.'
 const NOT_STARTED = 'Interrupted before the call was recorded as started: it did not run. Retry if it is still needed.'

@@ -20,6 +20,7 @@ import { defineEvent } from '../core/event-definition.ts'
 import type { SessionErrorCode } from '../core/errors.ts'
 import type { SessionEvent } from '../core/events.ts'
 import { SessionId } from '../core/ids.ts'
+import { validateLog } from '../format/validate.ts'
 import { toolResultTrim, toolResultTrimming } from '../core/interpreters/tool-result-trim.ts'
 import { memoryStorage } from '../storage/memory.ts'
 import { countedIds, observedStorage } from '../testing/agent-kit.ts'
@@ -120,6 +121,56 @@ describe('a fork', () => {
     const fork = await sessions.fork(parent, { id: child })
     expect(fork.session.length).toBe(1)
     expect(fork.session.eventAt(0)).toMatchObject({ type: 'session/end-seed', data: { inherited: true } })
+  })
+
+  it('[R7, case 79] that inherits nothing is empty but for its mark, whatever its parent has', async () => {
+    const { sessions, storage, again } = house()
+    const source = await sessions.open(parent)
+    const { session } = source
+    turn(source, 1)
+    session.append('agent/inbox/spliced', { target: 'next-turn', start: 0, inserted: [user('later')] })
+    append(session, turnStart(2))
+    const fork = await sessions.fork(parent, { id: child, boundary: null })
+    expect(fork.session.header).toMatchObject({ id: 'child', parentSession: 'parent', isSeeded: true })
+    const mark = { type: 'session/end-seed', seq: 0, time: 5, data: { inherited: true } }
+    expect(await eventsOf(fork)).toEqual([mark])
+    expect([fork.session.inheritedEventCount, fork.session.deriveMessages()]).toEqual([0, []])
+    expect(await storage.get(child)).toMatchObject({ inherited: [], nextSeq: 1 })
+    expect(await fork.verify()).toBeNull()
+    turn(fork, 1)
+    await sessions.closeAll()
+    const texts = ['be brief', 'question 1', 'answer 1']
+
+    // It needs nothing of its parent, and its file is one of the format.
+    await again().delete(parent)
+    const reopened = again()
+    const live = await reopened.open(child)
+    expect([textsOf(live), live.session.inheritedEventCount]).toEqual([texts, 0])
+    expect(validateLog({ header: live.session.header, events: await eventsOf(live) })).toEqual([])
+    const elsewhere = house().sessions
+    expect(await elsewhere.import(await reopened.export(child))).toMatchObject({ outcome: 'created', repairs: [] })
+    expect(textsOf(await elsewhere.open(child))).toEqual(texts)
+  })
+
+  it('[R7] that inherits nothing can be made of stored sessions, forks and empty ones too', async () => {
+    const { sessions, again } = house()
+    turn(await sessions.open(parent), 1)
+    await sessions.fork(parent, { id: child })
+    await sessions.closeAll()
+    const rest = again()
+    for (const source of [parent, child]) {
+      const fork = await rest.fork(source, { boundary: null })
+      expect(await eventsOf(fork)).toMatchObject([{ type: 'session/end-seed', data: { inherited: true } }])
+      expect(fork.session.header.parentSession).toBe(source)
+      expect(rest.live(source)).toBeUndefined()
+    }
+    const empty = await rest.open(SessionId('empty'))
+    expect((await rest.fork(empty, { boundary: null })).session.length).toBe(1)
+    await expect(rest.fork(SessionId('nobody'), { boundary: null })).rejects.toThrow(refused('session-not-found'))
+    await expect(rest.fork(parent, { id: child, boundary: null })).rejects.toThrow(refused('session-already-exists'))
+    // Of one that is deleted there is nothing to branch off from.
+    await rest.delete(child, { undoable: true })
+    await expect(rest.fork(child, { boundary: null })).rejects.toMatchObject({ code: 'deleted' })
   })
 
   it('[R8] cancels what its parent had pending', async () => {

@@ -18,7 +18,8 @@ type Parent = {
   readonly live: LiveSession | undefined
   /** What the caller named: its id, or a live session that has to be the one. */
   readonly source: SessionId | LiveSession
-  readonly boundary: number | undefined
+  /** Null to inherit nothing. */
+  readonly boundary: number | null | undefined
 }
 
 /**
@@ -43,8 +44,8 @@ export async function childOf(
   const length = live?.session.length ?? (record === null ? undefined : notDeleted(record).nextSeq)
   if (length === undefined) throw notFound(id, 'to fork')
   checkChildId(id, childId)
-  if (boundary !== undefined) checkBoundary(id, boundary, length)
-  const count = boundary === undefined ? length : boundary + 1
+  if (typeof boundary === 'number') checkBoundary(id, boundary, length)
+  const count = boundary === undefined ? length : boundary === null ? 0 : boundary + 1
   if (live !== undefined && count === length) return live.session.fork({ id: childId })
   const parent = await (live === undefined ? openPrefix(stored, id, SessionSeq(count)) : live.at(count))
   return parent.fork({ id: childId })

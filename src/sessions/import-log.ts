@@ -15,6 +15,7 @@ import { type SessionRecord, type SessionStorage, StorageError } from '../storag
 import { withoutBytes } from './blobs.ts'
 import { type CurrentLog, readCurrentLog, segmentsOf } from './generations.ts'
 import { firstKeyframe } from './keyframe-pace.ts'
+import { titleFold } from './title.ts'
 
 export type ImportOptions = {
   /** Id of the session; that of the log unless said otherwise. */
@@ -48,6 +49,8 @@ export type ImportedLog = CurrentLog &
   Pick<ImportResult, 'version' | 'fileEventCount' | 'repairs' | 'isUnterminated'> & {
     /** What it comes to, when that is worth storing. */
     readonly keyframe: Keyframe | null
+    /** What it says it is called. */
+    readonly title: string | null
   }
 
 /**
@@ -77,6 +80,7 @@ export async function readImport(
     repairs,
     isUnterminated,
     keyframe: keyframeOf(session),
+    title: session.fold(titleFold).title,
   }
 }
 
@@ -93,7 +97,7 @@ function keyframeOf(session: Session): Keyframe | null {
   }
 }
 
-/** What a stored log is to an imported one; the `same` too when all it has more is what opening adds by itself. */
+/** What a stored log is to an imported one; the `same` too when nobody said anything in what it has more. */
 export type Relation = 'none' | 'same' | 'beginning' | 'other'
 
 /** Compares what is stored under an id with what is to be. An unreadable log is another one. */
@@ -118,15 +122,16 @@ export async function relationOf(
   const common = Math.min(stored.events.length, events.length)
   if (!equalJson(stored.events.slice(0, common), events.slice(0, common))) return 'other'
   if (stored.events.length < events.length) return 'beginning'
-  return equalJson(stored.events.slice(common), addedByOpening(stored, events)) ? 'same' : 'other'
+  return isUnsaid(stored.events.slice(common), repairLog(events)) ? 'same' : 'other'
 }
 
-/** What opening a log adds to it without anybody having said anything: as much of it as `stored` has. */
-function addedByOpening(stored: CurrentLog, events: readonly SessionEvent[]): readonly SessionEvent[] {
-  const last = stored.events.at(-1)
-  const isMarked = last?.type === 'session/end-seed' && last.data.inherited !== true
-  const added = stored.events.length - events.length
-  return added === 0 ? [] : [...repairLog(events), ...(isMarked ? [last] : [])]
+/** Whether events after a log are what opening it adds, and what it was called since: then nobody said anything. */
+function isUnsaid(added: readonly SessionEvent[], closers: readonly SessionEvent[]): boolean {
+  // A turn that waits for somebody is not closed.
+  const isClosed = closers.length > 0 && equalJson(added.slice(0, closers.length), closers)
+  return added
+    .slice(isClosed ? closers.length : 0)
+    .every(({ type, data }) => type === 'session/title' || (type === 'session/end-seed' && data.inherited !== true))
 }
 
 /** What must be the same for two logs to be one. */
@@ -144,12 +149,12 @@ const lineage = ({ id, createdAt, isSeeded, ...more }: SessionHeader) => [
 /** Stores a log under the id of its header: as a new session, or in place of its beginning. */
 export async function storeImport(
   storage: SessionStorage,
-  { header, events, keyframe }: ImportedLog,
+  { header, events, keyframe, title }: ImportedLog,
   { newId, now, replaces }: { readonly newId: () => string; readonly now: number; readonly replaces?: SessionRecord },
 ): Promise<void> {
   const blobs = new Set<BlobId>()
   const stored = await storage.storeLog({
-    session: { header, logId: LogId(newId()), inherited: [] },
+    session: { header, logId: LogId(newId()), inherited: [], ...(title === null ? {} : { title }) },
     segments: segmentsOf(events, blobs),
     blobs,
     time: now,
@@ -159,9 +164,11 @@ export async function storeImport(
   })
   if (replaces === undefined) return
   try {
-    await storage.forgetPrevious(SessionId(header.id), stored.epoch)
+    const id = SessionId(header.id)
+    await storage.forgetPrevious(id, stored.epoch)
+    if (stored.title === undefined && title !== null) await storage.update(id, { title })
   } catch (error) {
-    // The log is stored; whoever opens the session next finds the old one beside it, and forgets it.
+    // The log is stored; whoever opens the session next forgets the old one beside it, and lists it by its title.
     if (!(error instanceof StorageError)) throw error
   }
 }

@@ -1,13 +1,17 @@
 /** Lists of sessions: what is stored of them, and what the live ones know better (SPEC W18). */
+import type { SessionHeader } from '../core/events.ts'
 import { SessionId } from '../core/ids.ts'
 import type { Session } from '../core/session.ts'
 import type { ListPosition, SessionRecord } from '../storage/storage.ts'
 import { positionOf } from '../storage/stored-session.ts'
+import { listedTitle } from './title.ts'
 
 /** What a list shows of a session. */
 export type SessionSummary = {
   readonly id: SessionId
   readonly title: string | null
+  /** The session it branched off from, as its header says: it may have been deleted, or never have come here. */
+  readonly parent: SessionId | null
   /** Epoch ms. */
   readonly createdAt: number
   readonly updatedAt: number
@@ -46,10 +50,16 @@ export function summariesOf<Live extends { readonly session: Session }>(
   const summaries = new Map(records.map(record => [record.header.id, summaryOf(record)]))
   for (const each of live) {
     const { id, length, header } = each.session
-    const { createdAt } = header
     const stored = summaries.get(id)
     if (stored === undefined && !unstored.has(each)) continue
-    const fresh = { id, title: null, createdAt, updatedAt: createdAt, size: 0, isPinned: false, deletedAt: null }
+    const fresh = {
+      ...headerFacts(header),
+      title: null,
+      updatedAt: header.createdAt,
+      size: 0,
+      isPinned: false,
+      deletedAt: null,
+    }
     summaries.set(id, { ...(stored ?? fresh), eventCount: length })
   }
   return [...summaries.values()].sort(
@@ -70,11 +80,18 @@ export function pageOf(
 
 const timeOf = ({ updatedAt, deletedAt }: SessionSummary): number => deletedAt ?? updatedAt
 
-function summaryOf({ header, title, updatedAt, nextSeq, size, pinned, deletedAt }: SessionRecord): SessionSummary {
-  const { id, createdAt } = header
+function summaryOf(record: SessionRecord): SessionSummary {
+  const { header, updatedAt, nextSeq, size, pinned, deletedAt } = record
   return {
-    ...{ id: SessionId(id), title: title ?? null, createdAt, updatedAt, eventCount: nextSeq, size: size ?? null },
+    ...headerFacts(header),
+    ...{ title: listedTitle(record), updatedAt, eventCount: nextSeq, size: size ?? null },
     isPinned: pinned ?? false,
     deletedAt: deletedAt ?? null,
   }
 }
+
+const headerFacts = ({ id, createdAt, parentSession }: SessionHeader) => ({
+  id: SessionId(id),
+  parent: parentSession === undefined ? null : SessionId(parentSession),
+  createdAt,
+})

@@ -14,6 +14,7 @@ import { countedIds } from '../testing/agent-kit.ts'
 import { memoryLease } from './lease.ts'
 import type { LiveSession } from './live-session.ts'
 import { Sessions } from './sessions.ts'
+import { titleFold } from './title.ts'
 
 /** What was said, in order: a message at the end, or one in place of some of those before. */
 type Said = { readonly id: string; readonly over?: readonly [from: number, to: number] }
@@ -23,6 +24,8 @@ type ModelSession = {
   /** How many of them are known to be stored. */
   stored: number
   title: string | null
+  /** Titles that may be in the log though naming it failed: of a session without a name they are as good as any. */
+  attempts: readonly string[]
   isPinned: boolean
   isDeleted: boolean
   isLive: boolean
@@ -79,7 +82,8 @@ const names = ['a', 'b', 'c']
 const of = (model: Model, name: string): ModelSession => {
   const known = model.sessions.get(name)
   if (known !== undefined) return known
-  const fresh = { said: [], stored: 0, title: null, isPinned: false, isDeleted: false, isLive: false, isKnown: false }
+  const no = { isPinned: false, isDeleted: false, isLive: false, isKnown: false }
+  const fresh = { said: [], stored: 0, title: null, attempts: [], ...no }
   model.sessions.set(name, fresh)
   return fresh
 }
@@ -290,7 +294,8 @@ const fork = (name: string, child: string, at: number) =>
       const isLive = true
       const said = session.said.slice(0, inherited)
       session.stored = Math.max(session.stored, inherited)
-      model.sessions.set(child, { ...of(model, child), said, stored: inherited, isLive, isKnown: true })
+      const { title } = forked.session.fold(titleFold)
+      model.sessions.set(child, { ...of(model, child), said, stored: inherited, title, isLive, isKnown: true })
       await check(real, child, of(model, child))
       expect(await forked.verify()).toBeNull()
     },
@@ -343,6 +348,24 @@ const describeIt = (name: string, title: string, pinned: boolean) =>
     },
   )
 
+const nameOpen = (name: string, title: string) =>
+  new Do(
+    'name while it is open:',
+    name,
+    session => session.isKnown && session.isLive,
+    async (session, real) => {
+      const { length } = session.said
+      try {
+        await real.sessions.rename(SessionId(name), title)
+        Object.assign(session, { title, attempts: [], stored: length })
+      } catch (error) {
+        expect(error).toBeInstanceOf(StorageError)
+        session.attempts = [...session.attempts, title]
+      }
+      await check(real, name, session)
+    },
+  )
+
 const fail = (faults: readonly Fault[]) =>
   new Do(
     `fail with ${faults.join(', ')}:`,
@@ -385,11 +408,13 @@ const list = () =>
       const whole = await real.sessions.list()
       const ids = new Set(whole.map(({ id }) => id as string))
       expect(ids.size).toBe(whole.length)
-      for (const [name, { isKnown, isDeleted, title, isPinned }] of model.sessions) {
+      for (const [name, { isKnown, isDeleted, title, attempts, isPinned }] of model.sessions) {
         if (!isKnown) continue
         expect(ids.has(name)).toBe(!isDeleted)
         const found = whole.find(({ id }) => id === name)
-        if (found !== undefined) expect([found.title, found.isPinned]).toEqual([title, isPinned])
+        if (found === undefined) continue
+        expect(found.isPinned).toBe(isPinned)
+        expect(title === null ? [null, ...attempts] : [title]).toContain(found.title)
       }
       const paged: string[] = []
       for (let after: Parameters<Sessions['page']>[0] = {}; ; ) {
@@ -437,6 +462,10 @@ const commands = [
   ...times(
     2,
     fc.tuple(name, fc.constantFrom('One', 'Two'), fc.boolean()).map(args => describeIt(...args)),
+  ),
+  ...times(
+    2,
+    fc.tuple(name, fc.constantFrom('One', 'Two')).map(args => nameOpen(...args)),
   ),
   faults.map(fail),
   fc.constant(null).map(die),

@@ -154,7 +154,8 @@ describe('list, rename, delete', () => {
     ])
     say(live, 'y')
     await live.flush()
-    const known = { title: null, isPinned: false, deletedAt: null, eventCount: 1, size: expect.any(Number) as number }
+    const size = expect.any(Number) as number
+    const known = { title: null, parent: null, isPinned: false, deletedAt: null, eventCount: 1, size }
     expect(await sessions.list()).toEqual([
       { id: 'b', createdAt: 2_000, updatedAt: 2_000, ...known },
       { id: 'a', createdAt: 1_000, updatedAt: 1_000, ...known },
@@ -166,11 +167,11 @@ describe('list, rename, delete', () => {
     const live = await sessions.open(a)
     say(live, 'x')
     await sessions.rename(a, 'Trip')
-    expect(await sessions.list()).toMatchObject([{ title: 'Trip', eventCount: 1 }])
+    expect(await sessions.list()).toMatchObject([{ title: 'Trip', eventCount: 2 }])
     say(live, 'y')
     await sessions.close(a)
     await sessions.rename(a, null)
-    expect(await sessions.list()).toMatchObject([{ title: null, eventCount: 2 }])
+    expect(await sessions.list()).toMatchObject([{ title: null, eventCount: 3 }])
     await expect(sessions.rename(b, 'x')).rejects.toMatchObject({ code: 'not-found' })
   })
 

@@ -1,24 +1,25 @@
 /** All sessions of one storage: create, open, fork, list, name, delete, import, export. */
 import { SessionError } from '../core/errors.ts'
 import { type BlobId, LogId, SessionId, SessionSeq } from '../core/ids.ts'
+import type { SessionTitle } from '../core/plugin-events.ts'
 import { Session } from '../core/session.ts'
 import type { SessionOptions } from '../core/session-options.ts'
-import { settleEvents } from '../core/settlement.ts'
 import type { LogSource } from '../files/bytes.ts'
 import { inheritedRanges } from '../storage/stored-session.ts'
-import { type NewSession, type SessionRecord, type SessionStorage, StorageError } from '../storage/storage.ts'
+import { type NewSession, type SessionStorage, StorageError } from '../storage/storage.ts'
 import type { WriteBehindStatus } from '../storage/write-behind.ts'
-import { readJournal } from './answer-journal.ts'
 import { blobIdOf } from './blobs.ts'
+import { deleteOld } from './deleting.ts'
 import type { ExportOptions } from './export-log.ts'
+import { type FamilyMember, familyOf } from './family.ts'
+import { sessionFolds } from './folds.ts'
 import { childOf, notFound, openPrefix } from './forking.ts'
 import type { ImportOptions, ImportResult } from './import-log.ts'
 import { KeyedQueue } from './keyed-queue.ts'
 import { KeyframePace } from './keyframe-pace.ts'
 import type { Lease, Release } from './lease.ts'
-import { LiveSession, type WriterStart } from './live-session.ts'
-import { openLog, unlessCorrupt } from './open-log.ts'
-import { isOtherVersion } from './stored-events.ts'
+import { LiveSession } from './live-session.ts'
+import { type KeepsTurn, type OpenedSession, openStored } from './opening.ts'
 import {
   PAGE_SIZE,
   pageOf,
@@ -27,6 +28,8 @@ import {
   type SessionSummary,
   summariesOf,
 } from './session-list.ts'
+import { isOtherVersion } from './stored-events.ts'
+import { listedTitle, rename, setTitle, titleFold } from './title.ts'
 
 /** What every session gets, and where they are kept. */
 export type SessionsOptions = SessionOptions & {
@@ -36,6 +39,11 @@ export type SessionsOptions = SessionOptions & {
   readonly newId: () => string
   /** How long a session that was deleted can be brought back, ms; default 7 days. `tidy` deletes it for good after that. */
   readonly keepDeletedMs?: number
+  /**
+   * Whether a stored turn that is open, with calls nobody has answered, stays so when its session is opened: somebody goes
+   * on with it. Default: it is repaired (SPEC O2, A25).
+   */
+  readonly keepsTurn?: KeepsTurn
   /** Told when the storage of a live session gets further or fails. */
   readonly onStorageStatus?: (id: SessionId, status: WriteBehindStatus) => void
 }
@@ -51,7 +59,7 @@ export class Sessions {
   readonly #queue = new KeyedQueue()
 
   constructor(options: SessionsOptions) {
-    this.#options = options
+    this.#options = { ...options, folds: [...new Set([...sessionFolds, ...(options.folds ?? [])])] }
   }
 
   /** Stored and live sessions: pinned ones first, then last changed first. */
@@ -68,6 +76,18 @@ export class Sessions {
     // One more, to know whether there is one.
     const found = await storage.list({ limit: limit + 1, deleted, ...(after === null ? {} : { after }) })
     return pageOf(found, limit, records => summariesOf(records, this.#live.values(), unstored))
+  }
+
+  /**
+   * The family of a session, from records alone: its first ancestor, then all that descends from it, depth first, the
+   * oldest child first. Empty when nobody knows `id` (SPEC W18).
+   */
+  async family(id: SessionId): Promise<readonly FamilyMember[]> {
+    const { storage } = this.#options
+    const unstored = await this.#unstored()
+    // What was deleted may stand between others; one that is brought back meanwhile is as it was found last.
+    const records = [...(await storage.list({ deleted: true })), ...(await storage.list())]
+    return familyOf(id, records, summariesOf(records, this.#live.values(), unstored))
   }
 
   /** The live session of that id, or undefined. */
@@ -94,8 +114,9 @@ export class Sessions {
   }
 
   /**
-   * A new session that begins as `source` did, up to the seq `boundary` (inclusive; all of it unless said otherwise). It
-   * inherits those events instead of copying them, is open for writing, and is stored when this resolves.
+   * A new session that begins as `source` did, up to the seq `boundary` (inclusive; all of it unless said otherwise, and
+   * nothing for null). It inherits those events instead of copying them, is open for writing, is listed under the title
+   * they give it, and is stored when this resolves (SPEC R7).
    *
    * @throws {SessionError} `session-already-exists`, `session-not-found`, `session-not-live` (a session object that is
    * not the live one of its id), `invalid-boundary`, `open-turn`, in this order.
@@ -117,10 +138,12 @@ export class Sessions {
       if (record === null) throw notFound(parentId, 'to fork')
       const inherited = inheritedRanges(record, child.inheritedEventCount)
       const release = await this.#lease(childId)
-      const create: NewSession = { header: child.header, logId: LogId(newId()), inherited }
+      const { title } = child.fold(titleFold)
+      const logId = LogId(newId())
+      const create: NewSession = { header: child.header, logId, inherited, ...(title === null ? {} : { title }) }
       const nextSeq = SessionSeq(child.inheritedEventCount)
       const live = this.#toLive(child, release, {
-        start: { logId: create.logId, epoch: 1, nextSeq, create },
+        start: { logId, epoch: 1, nextSeq, create },
         pace: new KeyframePace(null, 0),
         residentFrom: nextSeq,
       })
@@ -184,10 +207,10 @@ export class Sessions {
     const { storage } = this.#options
     const live = this.#live.get(id)
     const record = await storage.get(id)
-    const { title } = record ?? {}
+    const title = record && listedTitle(record)
     const getBlob = (blob: BlobId) => storage.getBlob(blob)
     const { exportBytes } = await import('./export-log.ts')
-    const how = title === undefined ? options : { title, ...options }
+    const how = title === null ? options : { title, ...options }
     if (live !== undefined) {
       const { session } = live
       const events = live.readEvents({ to: session.length })
@@ -213,10 +236,23 @@ export class Sessions {
     for (const result of results) if (result.status === 'rejected') throw result.reason
   }
 
-  /** Names a session; null takes the name away. @throws {StorageError} `not-found` while nothing of it is stored. */
-  async rename(id: SessionId, title: string | null): Promise<void> {
-    await this.#live.get(id)?.flush()
-    await this.#options.storage.update(id, { title })
+  /**
+   * Names a session; null takes the name away. The title is kept well-formed, without space around it, at 200 code points
+   * at most. In the log of an open session, unless it is empty, it is an event as well, which forks and files have.
+   *
+   * @throws {StorageError} `not-found` while nothing of it is stored; when it cannot be stored.
+   */
+  rename(id: SessionId, title: string | null): Promise<void> {
+    return this.#queue.run(id, () => rename(this.#options.storage, id, this.#live.get(id), title))
+  }
+
+  /**
+   * Names a live session after messages of people in it, as `rename` does; unless a person named it, or the title is empty.
+   *
+   * @throws {StorageError} when it cannot be stored, `closed` among others.
+   */
+  setTitle(live: LiveSession, title: string, from: Pick<SessionTitle, 'messageSeqs' | 'source'>): Promise<void> {
+    return this.#queue.run(live.session.id, () => setTitle(this.#options.storage, live, title, from))
   }
 
   /** Lists a session before all that are not pinned, or no more. @throws {StorageError} `not-found` as `rename`. */
@@ -260,20 +296,9 @@ export class Sessions {
    */
   async tidy(): Promise<void> {
     const { storage, now, keepDeletedMs = KEEP_DELETED_MS } = this.#options
-    const isOld = (record: SessionRecord | null) => (record?.deletedAt ?? Infinity) < now() - keepDeletedMs
-    for (const record of (await storage.list({ deleted: true })).filter(isOld)) {
-      const id = SessionId(record.header.id)
-      const deleting = this.#queue.run(id, () =>
-        this.#withLease(id, async () => {
-          // Somebody may have brought it back meanwhile, unless its record is damaged.
-          if (isOld((await storage.get(id).catch(unlessCorrupt)) ?? record)) await storage.delete(id)
-        }),
-      )
-      await deleting.catch((error: unknown) => {
-        // Whoever has the lease brings it back, or deletes it.
-        if (!(error instanceof StorageError) || error.code !== 'in-use') throw error
-      })
-    }
+    await deleteOld(storage, now() - keepDeletedMs, (id, work) => {
+      return this.#queue.run(id, () => this.#withLease(id, work))
+    })
     await storage.collect(now() - KEEP_UNUSED_MS)
   }
 
@@ -344,36 +369,17 @@ export class Sessions {
   async #open(id: SessionId, release: Release): Promise<LiveSession> {
     const { storage, newId } = this.#options
     const claimed = await storage.claim(id)
-    if (claimed === null) {
-      const session = Session.create({ id, ...this.#options })
-      const create: NewSession = { header: session.header, logId: LogId(newId()), inherited: [] }
-      const start = { logId: create.logId, epoch: 1, nextSeq: SessionSeq(0), create }
-      return this.#toLive(session, release, { start, pace: new KeyframePace(null, 0), residentFrom: start.nextSeq })
+    if (claimed !== null) {
+      const { session, ...start } = await openStored(claimed, this.#options)
+      return this.#toLive(session, release, start)
     }
-    const record = await this.#toCurrentVersion(claimed)
-    const journal = await storage.journal(id).catch(unlessCorrupt)
-    const cutOff = readJournal(journal ?? [])
-    const { session, keyframe, tail } = await openLog(storage, record, {
-      ...this.#options,
-      repair: true,
-      ...(cutOff === null ? {} : { settle: settleEvents(cutOff.call, cutOff.chunks) }),
-    })
-    const { logId, epoch, nextSeq } = record
-    return this.#toLive(session, release, {
-      start: { logId, epoch, nextSeq, hasJournal: journal === null || journal.length > 0 },
-      pace: new KeyframePace(keyframe, tail),
-      residentFrom: keyframe?.seq ?? SessionSeq(0),
-    })
+    const session = Session.create({ id, ...this.#options })
+    const create: NewSession = { header: session.header, logId: LogId(newId()), inherited: [] }
+    const start = { logId: create.logId, epoch: 1, nextSeq: SessionSeq(0), create }
+    return this.#toLive(session, release, { start, pace: new KeyframePace(null, 0), residentFrom: start.nextSeq })
   }
 
-  async #toCurrentVersion(claimed: SessionRecord): Promise<SessionRecord> {
-    if (!isOtherVersion(claimed) && claimed.previous === undefined) return claimed
-    const { storage, newId } = this.#options
-    const { toCurrentGeneration } = await import('./generations.ts')
-    return toCurrentGeneration(claimed, { storage, newId, options: this.#options })
-  }
-
-  #toLive(session: Session, release: Release, parts: LiveStart): LiveSession {
+  #toLive(session: Session, release: Release, parts: Omit<OpenedSession, 'session'>): LiveSession {
     const { storage, now, onStorageStatus, onListenerError } = this.#options
     const { id } = session
     return new LiveSession({
@@ -385,15 +391,9 @@ export class Sessions {
   }
 }
 
-type LiveStart = {
-  readonly start: WriterStart
-  readonly pace: KeyframePace
-  readonly residentFrom: SessionSeq
-}
-
 export type ForkOptions = {
   /** Id of the child; a fresh one unless said otherwise. */
   readonly id?: SessionId
-  /** Seq of the last event the child inherits: the end of a turn, or after it. */
-  readonly boundary?: number
+  /** Seq of the last event the child inherits: the end of a turn, or after it; null to inherit nothing. */
+  readonly boundary?: number | null
 }

@@ -8,6 +8,7 @@ import { type StorageCall, withFaults } from '../storage/faults.ts'
 import { memoryStorage } from '../storage/memory.ts'
 import { type SessionStorage, StorageError } from '../storage/storage.ts'
 import { countedIds, storedEvents } from '../testing/agent-kit.ts'
+import { sessionFolds } from './folds.ts'
 import { memoryLease } from './lease.ts'
 import type { LiveSession } from './live-session.ts'
 import { Sessions } from './sessions.ts'
@@ -68,6 +69,7 @@ const foldedWhole = async (storage: SessionStorage, id: string) =>
     header: (await storage.get(SessionId(id)))?.header ?? expect.fail('not stored'),
     events: [...(await storedEvents(storage, id))],
     now,
+    folds: sessionFolds,
     readOnly: true,
   })
 

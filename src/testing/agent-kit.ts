@@ -1,10 +1,13 @@
 /** For this library's own tests: an agent on memory storage, with a hand-turned clock and counted ids. */
-import { Agent, type AgentSetup } from '../agent/agent.ts'
+import { Agent, type AgentOptions, type AgentSetup } from '../agent/agent.ts'
+import { type Clock, systemClock } from '../agent/clock.ts'
+import type { Network } from '../agent/network.ts'
+import { keepsTurn } from '../agent/open-step.ts'
 import type { AgentStatus, AssistantStreamFrame } from '../core/live.ts'
 import type { Model } from '../agent/model.ts'
 import { defineTool, type Tool, type ToolContext, type ToolOutput } from '../agent/tool.ts'
 import type { SessionEvent } from '../core/events.ts'
-import { LogId, SessionId, SessionSeq } from '../core/ids.ts'
+import { BlobId, LogId, SessionId, SessionSeq } from '../core/ids.ts'
 import type { JsonValue } from '../core/json.ts'
 import { type Lease, memoryLease } from '../sessions/lease.ts'
 import type { LiveSession } from '../sessions/live-session.ts'
@@ -13,12 +16,67 @@ import { withFaults } from '../storage/faults.ts'
 import { memoryStorage } from '../storage/memory.ts'
 import type { AppendBatch, SessionStorage } from '../storage/storage.ts'
 
-/** A clock that stands still until it is turned. */
-export type HandClock = { time: number; readonly now: () => number }
+/** A clock that stands still until it is turned. What waits for a while does so by the platform's clock. */
+export type HandClock = Clock & { time: number }
 
 export const handClock = (time = 1_000): HandClock => {
-  const clock = { time, now: () => clock.time }
+  const clock: HandClock = { time, now: () => clock.time, after: systemClock.after }
   return clock
+}
+
+/** A clock that also decides when what waits for a while goes on: when it is turned that far. */
+export type TurnedClock = HandClock & {
+  /** Turns it on by `ms`; what is due goes on, in order, and so does what follows from that. */
+  readonly turn: (ms: number) => Promise<void>
+  /** How long what waits has to wait still, ms, in order. */
+  readonly waits: () => readonly number[]
+}
+
+export const turnedClock = (time = 1_000): TurnedClock => {
+  const timers = new Set<{ readonly at: number; readonly work: () => void }>()
+  const inOrder = () => [...timers].sort((left, right) => left.at - right.at)
+  const clock: TurnedClock = {
+    time,
+    now: () => clock.time,
+    after(ms, work) {
+      const timer = { at: clock.time + ms, work }
+      timers.add(timer)
+      return () => void timers.delete(timer)
+    },
+    async turn(ms) {
+      const end = clock.time + ms
+      await settled()
+      for (let [next] = inOrder(); next !== undefined && next.at <= end; [next] = inOrder()) {
+        timers.delete(next)
+        clock.time = Math.max(clock.time, next.at)
+        next.work()
+        await settled()
+      }
+      clock.time = end
+    },
+    waits: () => inOrder().map(({ at }) => at - clock.time),
+  }
+  return clock
+}
+
+/** A network a test switches on and off. */
+export type SwitchedNetwork = Network & { readonly set: (isOnline: boolean) => void }
+
+export function switchedNetwork(isOnline = true): SwitchedNetwork {
+  const listeners = new Set<() => void>()
+  let state = isOnline
+  return {
+    isOnline: () => state,
+    onChange(listener) {
+      const own = () => listener()
+      listeners.add(own)
+      return () => void listeners.delete(own)
+    },
+    set(next) {
+      state = next
+      for (const listener of [...listeners]) listener()
+    },
+  }
 }
 
 /** Ids `id-1`, `id-2` … */
@@ -54,10 +112,12 @@ export type AgentKit = {
   /** What is stored now, after a flush. */
   readonly stored: () => Promise<readonly SessionEvent[]>
   /** Closes the session and opens it again, with an agent of its own. */
+  /** Opens the session anew from what is stored, as if its realm had ended without a word. */
+  readonly crash: (setup?: Partial<AgentSetup>) => Promise<AgentKit>
   readonly reopen: (setup?: Partial<AgentSetup>) => Promise<AgentKit>
 }
 
-export type AgentKitOptions = {
+export type AgentKitOptions = Pick<AgentOptions, 'network' | 'random' | 'resume' | 'canAsk' | 'onError'> & {
   readonly id?: string
   readonly storage?: SessionStorage
   readonly lease?: Lease
@@ -65,37 +125,55 @@ export type AgentKitOptions = {
   readonly newId?: () => string
 }
 
-/** Opens a session and an agent on it. */
+/** Opens a session and an agent on it. Failed calls are not tried again, unless the setup says so. */
 export async function agentKit(
   setup: AgentSetup | (() => AgentSetup),
   options: AgentKitOptions = {},
 ): Promise<AgentKit> {
   const { id = 's', storage = memoryStorage(), lease = memoryLease() } = options
   const { clock = handClock(), newId = countedIds() } = options
-  const sessions = new Sessions({ storage, lease, now: clock.now, newId })
+  const { resume = 'ask', canAsk = () => true, ...more } = options
+  const currentSetup = (): AgentSetup => ({
+    retry: { maxRetries: 0 },
+    ...(typeof setup === 'function' ? setup() : setup),
+  })
+  const sessions = new Sessions({
+    ...{ storage, lease, now: clock.now, newId },
+    keepsTurn: keepsTurn(resume, currentSetup),
+  })
   const live = await sessions.open(SessionId(id))
   const frames: AssistantStreamFrame[] = []
   const statuses: AgentStatus[] = []
-  const currentSetup = typeof setup === 'function' ? setup : () => setup
   const agent = new Agent({
     live,
     setup: currentSetup,
-    now: clock.now,
-    newId,
+    ...{ clock, newId, resume, canAsk, ...more },
+    readBlob: id => sessions.getBlob(BlobId(id)),
+    putBlob: data => sessions.putBlob(data),
+    setTitle: (title, messageSeqs) => sessions.setTitle(live, title, { messageSeqs, source: { kind: 'agent' } }),
     onFrame: frame => frames.push(frame),
     onStatus: status => statuses.push(status),
   })
+  agent.start()
   return {
     ...{ agent, live, sessions, storage, lease, clock, frames, statuses },
     stored: async () => {
       await live.flush()
       return storedEvents(storage, id)
     },
+    crash: async change => {
+      // Nothing more of the old one is to reach the storage, and its lease is free.
+      await live.close({ discard: true })
+      return agentKit(change === undefined ? currentSetup : () => ({ ...currentSetup(), ...change }), {
+        ...options,
+        ...{ id, storage, lease, clock, newId },
+      })
+    },
     reopen: async change => {
       await agent.dispose()
       await sessions.close(SessionId(id))
       const reopened = change === undefined ? currentSetup : () => ({ ...currentSetup(), ...change })
-      return agentKit(reopened, { id, storage, lease, clock, newId })
+      return agentKit(reopened, { ...options, id, storage, lease, clock, newId })
     },
   }
 }

@@ -6,13 +6,14 @@ import type { Model } from '../agent/model.ts'
 /** What the fake address answers to one request: bytes of a stream in given pieces, or a whole response. */
 export type Reply = readonly string[] | readonly Uint8Array[] | Response | Error
 
-export type OpenAiKit = {
-  readonly model: Model
+export type Recorded = {
   /** The bodies that were sent, parsed. */
   readonly bodies: unknown[]
   readonly headers: Headers[]
   readonly signals: (AbortSignal | null | undefined)[]
 }
+
+export type OpenAiKit = Recorded & { readonly model: Model }
 
 /** A model on the real provider package; `reply` says what its address answers to the n-th request. */
 export function openAiKit(
@@ -20,14 +21,26 @@ export function openAiKit(
   options: AiSdkModelOptions & { readonly apiKey?: string } = {},
 ): OpenAiKit {
   const { apiKey = 'key-of-the-test', ...rest } = options
-  const bodies: unknown[] = []
-  const headers: Headers[] = []
-  const signals: OpenAiKit['signals'] = []
+  const { fetch, ...recorded } = recordingFetch(reply)
   const provider = createOpenAICompatible({
     name: 'fake',
     baseURL: 'https://fake.test/v1',
     apiKey,
     includeUsage: true,
+    fetch,
+  })
+  return { model: aiSdkModel(provider.chatModel('fake-1'), rest), ...recorded }
+}
+
+/** A fetch that answers with `reply`, and what it was asked. */
+export function recordingFetch(
+  reply: (request: number, body: unknown) => Reply,
+): Recorded & { readonly fetch: typeof fetch } {
+  const bodies: unknown[] = []
+  const headers: Headers[] = []
+  const signals: Recorded['signals'] = []
+  return {
+    ...{ bodies, headers, signals },
     fetch: async (_address, init) => {
       const body: unknown = JSON.parse(init?.body as string)
       bodies.push(body)
@@ -37,8 +50,7 @@ export function openAiKit(
       if (answer instanceof Error) throw answer
       return answer instanceof Response ? answer : streamed(answer)
     },
-  })
-  return { model: aiSdkModel(provider.chatModel('fake-1'), rest), bodies, headers, signals }
+  }
 }
 
 /** A response whose body arrives in these pieces. */

@@ -1,5 +1,7 @@
 /** A session as the page sees it: applies what the worker decided, and asks the worker for everything else. */
+import type { ApprovalAnswer } from '../agent/approval.ts'
 import { AgentError } from '../agent/errors.ts'
+import type { Prompt } from '../agent/messages.ts'
 import { evolveInbox, goneMessages, type Inbox, type InboxTarget } from '../core/inbox.ts'
 import type { AssistantStreamFrame } from '../core/live.ts'
 import type { Message, SessionEvent, TurnEndReason } from '../core/events.ts'
@@ -167,20 +169,43 @@ export class ClientSession implements SessionSource {
   }
 
   /**
-   * Takes a person's text: a turn starts with it, or, while one runs or others wait, it waits its turn (SPEC A11).
+   * Takes what a person says, with attachments as `sessions.attach` answers them: a turn starts with it, or, while one runs or others wait, it waits its turn (SPEC A11).
    *
    * @throws (through the turn's promises) {AgentError} `empty-prompt`, `malformed-prompt`; `canceled` when it is removed.
    */
-  send({ text }: { readonly text: string }): ClientTurn {
-    return this.#send('next-turn', text)
+  send(prompt: Prompt): ClientTurn {
+    return this.#send('next-turn', prompt)
   }
 
-  /** Takes a person's text into the running turn, before its next request (SPEC A13). Without one: as `send`. */
-  steer({ text }: { readonly text: string }): ClientTurn {
-    return this.#send('next-step', text)
+  /** Takes what a person says into the running turn, before its next request (SPEC A13). Without one: as `send`. */
+  steer(prompt: Prompt): ClientTurn {
+    return this.#send('next-step', prompt)
   }
 
-  /** Starts a turn with what waits; resolves with its number, or null when nothing waits or a turn runs already. */
+  /**
+   * Lays text of software before the next step, of the running turn or of whichever comes; it starts nothing (SPEC A18).
+   * People are shown its `summary`, at most 120 code points. Resolves with the id of the message.
+   *
+   * @throws {AgentError} `empty-prompt`, `malformed-prompt`.
+   */
+  inject(note: { readonly text: string; readonly summary?: string }): Promise<string> {
+    return this.#link.call(commands => commands.inject(this.id, note))
+  }
+
+  /**
+   * Answers a call that waits for an approval, by its id; false when it does not wait (any more). The transcript has the
+   * answer when it resolves (SPEC A23).
+   */
+  async approve(callId: string, answer: ApprovalAnswer): Promise<boolean> {
+    const seq = await this.#link.call(commands => commands.approve(this.id, callId, answer))
+    if (seq !== null) await this.#applied(seq)
+    return seq !== null
+  }
+
+  /**
+   * Starts a turn with what waits; with nothing waiting, one that goes on where the last turn was cut off (SPEC A25).
+   * Resolves with its number, or null when there is nothing to do or a turn runs already.
+   */
   resume(): Promise<number | null> {
     return (this.#asked = this.#link.call(commands => commands.resume(this.id)))
   }
@@ -190,13 +215,20 @@ export class ClientSession implements SessionSource {
     return this.#replaceQueued(messageId, null)
   }
 
+  /** Removes all messages that wait; resolves with how many there were. `inbox` is current when it does. */
+  async clearQueued(): Promise<number> {
+    const { seq, count } = await this.#link.call(commands => commands.clearQueued(this.id))
+    await this.#applied(seq)
+    return count
+  }
+
   /**
-   * Rewrites a message that waits, in its place; false when it does not wait (any more).
+   * Rewrites a message that waits, in its place; what is attached to it stays unless other attachments are given. False when it does not wait (any more).
    *
    * @throws {AgentError} `empty-prompt`, `malformed-prompt`; then it stays as it was.
    */
-  editQueued(messageId: string, { text }: { readonly text: string }): Promise<boolean> {
-    return this.#replaceQueued(messageId, text)
+  editQueued(messageId: string, prompt: Prompt): Promise<boolean> {
+    return this.#replaceQueued(messageId, prompt)
   }
 
   /** Stops the running turn, if any. What waits goes on waiting, until the next `send` or `resume`. */
@@ -295,8 +327,8 @@ export class ClientSession implements SessionSource {
     return JSON.parse(await this.#link.call(commands => commands.readEvents(this.id, from, to))) as SessionEvent[]
   }
 
-  #send(target: InboxTarget, text: string): ClientTurn {
-    const answer = this.#link.call(commands => commands.send(this.id, target, text))
+  #send(target: InboxTarget, { text, attachments = [] }: Prompt): ClientTurn {
+    const answer = this.#link.call(commands => commands.send(this.id, target, { text, attachments }))
     const accepted = answer.then(({ turn, messageId }) => turn ?? this.#link.track(() => this.#claims.of(messageId)))
     const taken = answer.then(async ({ messageId, turn, seq }): Promise<TakenMessage> => {
       await this.#applied(seq)
@@ -313,8 +345,8 @@ export class ClientSession implements SessionSource {
     })
   }
 
-  async #replaceQueued(messageId: string, text: string | null): Promise<boolean> {
-    const seq = await this.#link.call(commands => commands.replaceQueued(this.id, messageId, text))
+  async #replaceQueued(messageId: string, prompt: Prompt | null): Promise<boolean> {
+    const seq = await this.#link.call(commands => commands.replaceQueued(this.id, messageId, prompt))
     if (seq !== null) await this.#applied(seq)
     return seq !== null
   }

@@ -6,12 +6,23 @@ import { jsonText, type JsonValue, snapshotJson } from '../core/json.ts'
 import type { ReadProgress } from '../files/read-log.ts'
 import type { ImportResult } from '../sessions/import-log.ts'
 import type { PageOptions, SessionPage, SessionSummary } from '../sessions/session-list.ts'
+import type { FileBlock, ImageBlock } from '../core/message.ts'
+import { attachmentBlock } from '../sessions/attachments.ts'
 import { Listeners } from '../views/listeners.ts'
 import { ClientSession } from './client-session.ts'
 import { reply, WorkerError } from './errors.ts'
 import { Link, type WorkerLike } from './link.ts'
 import { persist, type StorageState, storageState } from './page-storage.ts'
-import type { Attachment, DeleteHow, ExportHow, FeedItem, ImportHow, PageToolCall, PageToolRunner } from './protocol.ts'
+import type {
+  Attachment,
+  DeleteHow,
+  ExportHow,
+  FeedItem,
+  ImportHow,
+  PageToolCall,
+  PageToolFacts,
+  PageToolRunner,
+} from './protocol.ts'
 
 /** A tool whose body needs the page. Arguments are checked against `inputSchema` before it runs. */
 export type PageTool = {
@@ -19,6 +30,14 @@ export type PageTool = {
   readonly description: string
   /** JSON Schema of the arguments. */
   readonly inputSchema: { readonly [key: string]: JsonValue }
+  /** Whether its calls may run beside others that say so too; default: they do not. */
+  readonly parallel?: boolean
+  /** Whether a person has to allow each call before it runs; a text says why. */
+  readonly needsApproval?: boolean | string
+  /** Running a call twice, with the same idempotency key, does no harm: after a crash it may run again. */
+  readonly idempotent?: boolean
+  /** How long a call may take, ms. */
+  readonly timeoutMs?: number
   execute(input: never, context: ToolContext): ToolOutput | Promise<ToolOutput>
 }
 
@@ -113,13 +132,37 @@ export class Palimpsest {
   /** Registers the page's tools; sessions wait for it, so that no turn starts without them. */
   async #registerTools(tools: readonly PageTool[]): Promise<void> {
     if (tools.length === 0) return
-    const descriptions = tools.map(({ name, description, inputSchema }) => ({ name, description, inputSchema }))
-    const run: PageToolRunner = (call, port) => reply(() => runPageTool(tools, call, port))
-    await this.#link.call(commands => commands.registerTools(descriptions, proxy(run)))
+    const facts = tools.map(factsOf)
+    const attach: ToolContext['attach'] = (data, name) => attachTo(this.#link, data, name)
+    const run: PageToolRunner = (call, port) => reply(() => runPageTool(tools, call, port, attach))
+    await this.#link.call(commands => commands.registerTools(facts, proxy(run)))
   }
 }
 
-async function runPageTool(tools: readonly PageTool[], call: PageToolCall, port: MessagePort): Promise<string> {
+/** What can travel to the worker: all but the body. */
+function factsOf(tool: PageTool): PageToolFacts {
+  const { name, description, inputSchema, parallel, needsApproval, idempotent, timeoutMs } = tool
+  return {
+    ...{ name, description, inputSchema },
+    ...(parallel === undefined ? {} : { parallel }),
+    ...(needsApproval === undefined ? {} : { needsApproval }),
+    ...(idempotent === undefined ? {} : { idempotent }),
+    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+  }
+}
+
+const attachTo: (link: Link, data: Blob | Uint8Array, name: string) => Promise<ImageBlock | FileBlock> = (
+  link,
+  data,
+  name,
+) => attachmentBlock(data, name, blob => link.call(commands => commands.putBlob(blob)))
+
+async function runPageTool(
+  tools: readonly PageTool[],
+  call: PageToolCall,
+  port: MessagePort,
+  attach: ToolContext['attach'],
+): Promise<string> {
   const { name, input, ...rest } = call
   const tool = tools.find(each => each.name === name)
   if (tool === undefined) throw new WorkerError('internal', `This page has no tool named ${name}`)
@@ -129,6 +172,7 @@ async function runPageTool(tools: readonly PageTool[], call: PageToolCall, port:
     ...rest,
     signal: controller.signal,
     report: progress => port.postMessage(progress),
+    attach,
   }
   try {
     const output = await tool.execute(JSON.parse(input) as never, context)
@@ -266,6 +310,17 @@ export class ClientSessions {
   async undelete(id: string): Promise<void> {
     await this.#link.call(commands => commands.undeleteSession(id))
     this.#listeners.tell()
+  }
+
+  /**
+   * Stores a file for a prompt: answers the block to send along, an image where it is one that models see. A `File` has
+   * its name already. @throws {StorageError} when it cannot be stored.
+   */
+  attach(
+    data: Blob | Uint8Array,
+    name: string = data instanceof File ? data.name : '',
+  ): Promise<ImageBlock | FileBlock> {
+    return attachTo(this.#link, data, name)
   }
 
   /** Stores bytes for attachments to refer to; answers the `attachmentId`. Kept as long as a session refers to them. */

@@ -1,8 +1,9 @@
 /** The worker's side: owns storage, live sessions and agents; pages are remote controls (SPEC B3–B6). */
 import { expose } from 'comlink'
 import type { AgentSetup } from '../agent/agent.ts'
+import { systemClock } from '../agent/clock.ts'
+import { keepsTurn, type ResumePolicy } from '../agent/open-step.ts'
 import type { Tool } from '../agent/tool.ts'
-import type { ToolDescription } from '../core/events.ts'
 import { BlobId, SessionId } from '../core/ids.ts'
 import { imageOffloading } from '../core/interpreters/image-offload.ts'
 import type { Invariant } from '../core/invariant.ts'
@@ -19,6 +20,7 @@ import { encodeError, reply, WorkerError } from './errors.ts'
 import { exportFor, importFor } from './files.ts'
 import { OpenSession, type Watcher } from './open-session.ts'
 import { pageTool } from './page-tools.ts'
+import { WorkerNetwork } from './worker-network.ts'
 import type {
   AppendText,
   Attachment,
@@ -27,6 +29,7 @@ import type {
   FeedMessage,
   HostCommands,
   PageMessage,
+  PageToolFacts,
   PageToolRunner,
   WireError,
 } from './protocol.ts'
@@ -55,6 +58,11 @@ export type ServeOptions<Config = unknown> = SessionExtensions & {
   readonly storage?: SessionStorage
   /** Default: Web Locks where there are any. */
   readonly lease?: Lease
+  /**
+   * What becomes of a turn that was cut off, once its session is open again: `never`, `ask` (default: the page offers it
+   * and calls `resume`), or `auto`.
+   */
+  readonly resume?: ResumePolicy
   /** How long a session that was deleted can be brought back, ms; default 7 days. */
   readonly keepDeletedMs?: number
   /** Clock, epoch ms. */
@@ -112,6 +120,8 @@ class Host {
   readonly #now: () => number
   readonly #newId: () => string
   readonly #onError: (error: unknown) => void
+  readonly #network = new WorkerNetwork()
+  readonly #resume: ResumePolicy
   /** Name of the lock this worker holds while it lives. */
   readonly #alive: Promise<string | null>
   #config: unknown = null
@@ -122,6 +132,7 @@ class Host {
   constructor(options: ServeOptions) {
     const { storage = indexedDbStorage(), lease = platformLease(), now = Date.now, newId = randomId } = options
     this.#options = options
+    this.#resume = options.resume ?? 'ask'
     this.#storage = storage
     this.#now = now
     this.#newId = newId
@@ -138,6 +149,7 @@ class Host {
       eventTypes: options.eventTypes ?? [],
       projections: withImageOffload(options.projections),
       liveInvariants: options.liveInvariants ?? [sessionInvariant],
+      keepsTurn: keepsTurn(this.#resume, id => this.#setup(id)),
     })
     this.#alive = holdAliveLock(newId)
   }
@@ -156,6 +168,7 @@ class Host {
     feed.onmessage = ({ data }: MessageEvent<PageMessage>) => {
       if (data.type === 'ping') post({ type: 'pong' })
       else if (data.type === 'flush') this.#flushFor(page)
+      else if (data.type === 'network') this.#network.told(data.isOnline)
       else this.#waitForDeath(page, data.alive)
     }
     expose(this.#commands(page), commands)
@@ -207,9 +220,12 @@ class Host {
       deriveMessages: id => reply(() => jsonText(this.#session(id).live.session.deriveMessages())),
       readSurface: id => reply(() => jsonText(this.#session(id).readSurface())),
       flush: id => reply(() => done(this.#session(id).live.flush())),
-      send: (id, target, text) => reply(() => this.#session(id).send(target, text)),
+      send: (id, target, prompt) => reply(() => this.#session(id).send(target, prompt)),
+      inject: (id, note) => reply(() => this.#session(id).agent.inject(note)),
       resume: id => reply(() => this.#session(id).agent.resume()?.turn ?? null),
-      replaceQueued: (id, messageId, text) => reply(() => this.#session(id).replaceQueued(messageId, text)),
+      replaceQueued: (id, messageId, prompt) => reply(() => this.#session(id).replaceQueued(messageId, prompt)),
+      clearQueued: id => reply(() => this.#session(id).clearQueued()),
+      approve: (id, callId, answer) => reply(() => this.#session(id).approve(callId, answer)),
       cancel: (id, messageId) => reply(() => done(this.#session(id).cancel(messageId))),
       registerTools: (tools, run) => reply(() => registerTools(page, tools, run)),
       close: () => reply(() => this.#disconnect(page)),
@@ -233,12 +249,23 @@ class Host {
         live,
         storageKind: this.#storage.kind,
         setup: () => this.#setup(id),
-        now: this.#now,
         newId: this.#newId,
+        clock: { ...systemClock, now: this.#now },
+        network: this.#network,
+        resume: this.#resume,
+        readBlob: blob => this.#sessions.getBlob(BlobId(blob)),
+        putBlob: data => this.#sessions.putBlob(data),
+        setTitle: (title, messageSeqs) => {
+          return this.#sessions.setTitle(live, title, { messageSeqs, source: { kind: 'agent' } })
+        },
+        onError: this.#onError,
       })
       this.#open.set(id, open)
     }
-    return open.attach(page)
+    const attachment = open.attach(page)
+    // Once somebody is there who can be asked.
+    open.agent.start()
+    return attachment
   }
 
   /** Of page tools with one name, those of a page that watches the session win, then the ones that came last. */
@@ -297,6 +324,7 @@ class Host {
     try {
       await this.#sessions.close(SessionId(id))
     } catch (error) {
+      if (!open.live.isClosed) open.agent.start()
       // Another writer has it: the page must not go on with what is no longer open here.
       if (open.live.isClosed) this.#forget(id, open, error)
       throw error
@@ -351,7 +379,7 @@ type Page = Watcher & { tools: readonly Tool[]; readonly gone: AbortController }
 /** Most text of one answer, UTF-16 units: an engine's strings end somewhere. */
 const MAX_ANSWER = 8_000_000
 
-function registerTools(page: Page, tools: readonly ToolDescription[], run: PageToolRunner): null {
+function registerTools(page: Page, tools: readonly PageToolFacts[], run: PageToolRunner): null {
   page.tools = tools.map(description => pageTool(description, run, page.gone.signal))
   return null
 }

@@ -88,6 +88,7 @@ export class Link {
     if ('start' in port) port.start()
     this.#sayAlive()
     this.#flushBeforeHiding()
+    this.#tellNetwork()
   }
 
   /**
@@ -226,6 +227,18 @@ export class Link {
     addEventListener('pagehide', flush, { signal })
     document.addEventListener('freeze', flush, { signal })
     document.addEventListener('visibilitychange', () => document.visibilityState === 'hidden' && flush(), { signal })
+  }
+
+  #tellNetwork(): void {
+    if (typeof window === 'undefined') return
+    const { signal } = this.#aliveWait
+    const tell = () => {
+      const message: PageMessage = { type: 'network', isOnline: navigator.onLine }
+      this.#feed.postMessage(message)
+    }
+    addEventListener('online', tell, { signal })
+    addEventListener('offline', tell, { signal })
+    if (!navigator.onLine) tell()
   }
 
   readonly #onWorkerError = (event: Event): void => {

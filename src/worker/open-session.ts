@@ -1,5 +1,7 @@
 /** A session that is open in the worker: its agent, and the pages that watch it. */
-import { Agent, type AgentSetup } from '../agent/agent.ts'
+import { Agent, type AgentOptions } from '../agent/agent.ts'
+import type { ApprovalAnswer } from '../agent/approval.ts'
+import type { Prompt } from '../agent/messages.ts'
 import type { InboxTarget } from '../core/inbox.ts'
 import type { AssistantStreamFrame } from '../core/live.ts'
 import { jsonText } from '../core/json.ts'
@@ -19,12 +21,8 @@ export interface Watcher {
   end(sessionId: string, error: WireError): void
 }
 
-export type OpenSessionOptions = {
-  readonly live: LiveSession
+export type OpenSessionOptions = Omit<AgentOptions, 'onFrame' | 'onStatus' | 'canAsk'> & {
   readonly storageKind: string
-  readonly setup: () => AgentSetup
-  readonly now: () => number
-  readonly newId: () => string
 }
 
 export class OpenSession {
@@ -37,7 +35,8 @@ export class OpenSession {
   /** Frames of the model call that is running, for pages that attach in the middle of it. */
   #frames: AssistantStreamFrame[] = []
 
-  constructor({ live, storageKind, setup, now, newId }: OpenSessionOptions) {
+  constructor({ storageKind, ...options }: OpenSessionOptions) {
+    const { live } = options
     this.live = live
     this.#storageKind = storageKind
     this.#outbox = new Outbox(
@@ -50,10 +49,8 @@ export class OpenSession {
       this.#outbox.commit(event.seq, text, surfaceChange)
     })
     this.agent = new Agent({
-      live,
-      setup,
-      now,
-      newId,
+      ...options,
+      canAsk: () => this.watchers.size > 0,
       onFrame: frame => this.#onFrame(frame),
       onStatus: () => this.statusChanged(),
     })
@@ -85,15 +82,24 @@ export class OpenSession {
     }
   }
 
-  send(target: InboxTarget, text: string): SendAnswer {
-    const { messageId, turn } = target === 'next-turn' ? this.agent.send({ text }) : this.agent.steer({ text })
-    return { messageId, turn, seq: this.live.session.length - 1 }
+  send(target: InboxTarget, prompt: Prompt): SendAnswer {
+    const { messageId, turn } = target === 'next-turn' ? this.agent.send(prompt) : this.agent.steer(prompt)
+    return { messageId, turn, seq: this.#lastSeq }
   }
 
-  replaceQueued(messageId: string, text: string | null): number | null {
-    const { agent, live } = this
-    const isDone = text === null ? agent.removeQueued(messageId) : agent.editQueued(messageId, { text })
-    return isDone ? live.session.length - 1 : null
+  replaceQueued(messageId: string, prompt: Prompt | null): number | null {
+    const { agent } = this
+    const isDone = prompt === null ? agent.removeQueued(messageId) : agent.editQueued(messageId, prompt)
+    return isDone ? this.#lastSeq : null
+  }
+
+  clearQueued(): { readonly seq: number; readonly count: number } {
+    const count = this.agent.clearQueued()
+    return { seq: this.#lastSeq, count }
+  }
+
+  approve(callId: string, answer: ApprovalAnswer): number | null {
+    return this.agent.approve(callId, answer) ? this.#lastSeq : null
   }
 
   cancel(messageId: string | null): void {
@@ -111,6 +117,10 @@ export class OpenSession {
     this.#removeListener()
     this.#outbox.flush()
     this.watchers.clear()
+  }
+
+  get #lastSeq(): number {
+    return this.live.session.length - 1
   }
 
   #onFrame(frame: AssistantStreamFrame): void {

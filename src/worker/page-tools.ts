@@ -1,18 +1,18 @@
 /** Tools that run on the page that registered them, as tools of the agent in the worker. */
 import { transfer } from 'comlink'
 import { defineTool, type JsonSchema, type Tool, type ToolContext, type ToolOutput } from '../agent/tool.ts'
-import type { ToolDescription } from '../core/events.ts'
 import { jsonText } from '../core/json.ts'
 import { unwrap } from './errors.ts'
-import type { PageToolRunner } from './protocol.ts'
+import type { PageToolFacts, PageToolRunner } from './protocol.ts'
 
 /** A tool whose body is `run`, on the page. When the page is `gone`, its calls fail. Arguments are checked here, before they travel. */
-export function pageTool(description: ToolDescription, run: PageToolRunner, gone: AbortSignal): Tool {
-  const { name } = description
+export function pageTool(facts: PageToolFacts, run: PageToolRunner, gone: AbortSignal): Tool {
+  const { name, description = '', inputSchema, ...more } = facts
   return defineTool<unknown>({
+    ...more,
     name,
-    description: description.description ?? '',
-    input: description.inputSchema as JsonSchema,
+    description,
+    input: inputSchema as JsonSchema,
     execute: (input, context) => runOnPage(name, input, context, run, gone),
   })
 }

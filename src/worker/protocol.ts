@@ -2,6 +2,8 @@
  * What passes between a page and its worker: commands one way over comlink, feed messages the other way over a plain
  * MessagePort. Types only.
  */
+import type { ApprovalAnswer } from '../agent/approval.ts'
+import type { Prompt } from '../agent/messages.ts'
 import type { InboxTarget } from '../core/inbox.ts'
 import type { ToolDescription } from '../core/events.ts'
 import type { SurfaceChange } from '../core/fold.ts'
@@ -85,14 +87,20 @@ export type HostCommands = {
   /** The surface as the JSON text of `{length, nodes}`, as `SessionSource` has it. */
   readSurface(id: string): Promise<Reply<string>>
   flush(id: string): Promise<Reply<null>>
-  send(id: string, target: InboxTarget, text: string): Promise<Reply<SendAnswer>>
+  send(id: string, target: InboxTarget, prompt: Prompt): Promise<Reply<SendAnswer>>
+  /** Lays text of software before the next step; answers the id of its message. */
+  inject(id: string, note: { readonly text: string; readonly summary?: string }): Promise<Reply<string>>
   /** Answers the number of the turn it started, if any. */
   resume(id: string): Promise<Reply<number | null>>
-  /** Answers the seq of the event; null when the message is not pending. A text takes the place of the one it had. */
-  replaceQueued(id: string, messageId: string, text: string | null): Promise<Reply<number | null>>
+  /** Answers the seq of the event; null when the message is not pending. A prompt takes the place of the one it was. */
+  replaceQueued(id: string, messageId: string, prompt: Prompt | null): Promise<Reply<number | null>>
+  /** Answers the seq of the last event, and how many messages there were. */
+  clearQueued(id: string): Promise<Reply<{ readonly seq: number; readonly count: number }>>
+  /** Answers the seq of the last event; null when the call does not wait for an approval. */
+  approve(id: string, callId: string, answer: ApprovalAnswer): Promise<Reply<number | null>>
   /** Stops the running turn; given a message, removes it or stops its turn only. */
   cancel(id: string, messageId: string | null): Promise<Reply<null>>
-  registerTools(tools: readonly ToolDescription[], run: PageToolRunner): Promise<Reply<null>>
+  registerTools(tools: readonly PageToolFacts[], run: PageToolRunner): Promise<Reply<null>>
   close(): Promise<Reply<null>>
 }
 
@@ -113,6 +121,14 @@ export type ExportHow = Pick<ExportOptions, 'as' | 'compress' | 'title' | 'blobs
  * tells the progress of the call, as texts. A comlink proxy.
  */
 export type PageToolRunner = (call: PageToolCall, port: MessagePort) => Promise<Reply<string>>
+
+/** What the worker is told of a tool of the page; `needsApproval` is a reason, or whether there is one. */
+export type PageToolFacts = ToolDescription & {
+  readonly parallel?: boolean
+  readonly needsApproval?: boolean | string
+  readonly idempotent?: boolean
+  readonly timeoutMs?: number
+}
 
 export type PageToolCall = {
   readonly name: string
@@ -146,5 +162,7 @@ export type PageMessage =
   | { readonly type: 'ping' }
   /** The page may be gone in a moment: what is not stored yet is to be. */
   | { readonly type: 'flush' }
+  /** What the page knows of the network; some browsers do not tell workers. */
+  | { readonly type: 'network'; readonly isOnline: boolean }
   /** The page holds the lock `alive` as long as it lives. */
   | { readonly type: 'page'; readonly alive: string }

@@ -1,0 +1,33 @@
+/** Time, as the agent has it: handed in, so that tests turn it by hand. */
+
+export type Clock = {
+  /** Epoch ms. */
+  readonly now: () => number
+  /** Runs `work` once, `ms` from now; returns what keeps it from running. */
+  readonly after: (ms: number, work: () => void) => () => void
+}
+
+/** The platform's. */
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  after(ms, work) {
+    const timer = setTimeout(work, ms)
+    return () => clearTimeout(timer)
+  },
+}
+
+/** Resolves with true after `ms`, with false as soon as `signal` aborts. */
+export function sleep({ after }: Pick<Clock, 'after'>, ms: number, signal: AbortSignal): Promise<boolean> {
+  return new Promise(resolve => {
+    if (signal.aborted) return resolve(false)
+    const onAbort = () => {
+      forget()
+      resolve(false)
+    }
+    const forget = after(ms, () => {
+      signal.removeEventListener('abort', onAbort)
+      resolve(true)
+    })
+    signal.addEventListener('abort', onAbort, { once: true })
+  })
+}

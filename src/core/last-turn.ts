@@ -1,0 +1,31 @@
+/** How the last turn ended: whether there is something to go on with. */
+import type { SessionEvent, TurnEndReason } from './events.ts'
+import type { Fold } from './fold.ts'
+
+export type LastTurn = {
+  /** Null before the end of the first turn, and while one is open. */
+  readonly ended: TurnEndReason['kind'] | null
+  /** How many turns in a row, up to the last one, were cut off: what goes on by itself stops at some. */
+  readonly interruptions: number
+}
+
+const NO_TURN: LastTurn = Object.freeze({ ended: null, interruptions: 0 })
+
+export const lastTurnFold: Fold<LastTurn> = {
+  key: 'last-turn',
+  version: 1,
+  on: ['turn/start', 'turn/end', 'session/end-seed'],
+  initial: () => NO_TURN,
+  evolve: (state, { event }) => evolveLastTurn(state, event),
+  toJSON: state => state,
+  fromJSON: json => json as unknown as LastTurn,
+}
+
+function evolveLastTurn(state: LastTurn, event: SessionEvent): LastTurn {
+  if (event.type === 'turn/start') return { ...state, ended: null }
+  // What another session left unfinished is that session's to finish.
+  if (event.type === 'session/end-seed') return event.data.inherited === true ? NO_TURN : state
+  if (event.type !== 'turn/end') return state
+  const { kind } = event.data.reason
+  return { ended: kind, interruptions: kind === 'interrupted' ? state.interruptions + 1 : 0 }
+}
