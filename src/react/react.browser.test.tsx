@@ -59,6 +59,7 @@ function watched(
       pin: (id, isPinned) => sessions.pin(id, isPinned),
       delete: (id, how) => sessions.delete(id, how),
       undelete: id => sessions.undelete(id),
+      family: id => sessions.family(id),
       subscribe: listener => sessions.subscribe(listener),
     },
   }

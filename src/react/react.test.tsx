@@ -18,6 +18,7 @@ it('[X4] every hook has a snapshot, and nothing is asked of the client', () => {
     sessions: {
       open: note('open'),
       page: note('page'),
+      family: note('family'),
       rename: note('rename'),
       pin: note('pin'),
       delete: note('delete'),

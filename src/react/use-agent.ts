@@ -5,15 +5,19 @@ import type { ClientSession } from './client.ts'
 import { type ReadableStore, useView } from './use-view.ts'
 
 export type AgentState = {
-  /** `idle`, or what the running turn does now. */
+  /** What the running turn does now, or why none runs. */
   readonly status: AgentStatus
+  /** A turn runs. */
   readonly isRunning: boolean
   /** Messages that wait for a turn, or for the next step of the running one. */
   readonly inbox: ClientSession['inbox']
 }
 
 /** The commands of a `ClientSession`; without a session they throw a `TypeError`. */
-export type AgentActions = Pick<ClientSession, 'send' | 'steer' | 'resume' | 'removeQueued' | 'editQueued' | 'cancel'>
+export type AgentActions = Pick<
+  ClientSession,
+  'send' | 'steer' | 'inject' | 'resume' | 'approve' | 'removeQueued' | 'clearQueued' | 'editQueued' | 'cancel'
+>
 
 /** What `useAgent` returns. */
 export type Agent = AgentState & AgentActions
@@ -36,8 +40,7 @@ function agentStore(session: ClientSession): AgentStore {
       getSnapshot: () => {
         const { inbox } = session
         const status = session.status.agent
-        if (state.status !== status || state.inbox !== inbox)
-          state = { status, isRunning: status.kind !== 'idle', inbox }
+        if (state.status !== status || state.inbox !== inbox) state = { status, isRunning: isRunning(status), inbox }
         return state
       },
       getServerSnapshot: () => NOTHING,
@@ -45,7 +48,10 @@ function agentStore(session: ClientSession): AgentStore {
       actions: {
         send: message => session.send(message),
         steer: message => session.steer(message),
+        inject: note => session.inject(note),
         resume: () => session.resume(),
+        approve: (callId, answer) => session.approve(callId, answer),
+        clearQueued: () => session.clearQueued(),
         removeQueued: id => session.removeQueued(id),
         editQueued: (id, message) => session.editQueued(id, message),
         cancel: () => session.cancel(),
@@ -55,6 +61,9 @@ function agentStore(session: ClientSession): AgentStore {
   }
   return store
 }
+
+/** A turn runs: not while only what is queued waits for the network. */
+const isRunning = (status: AgentStatus): boolean => 'turn' in status && status.turn !== null
 
 /** The agent of `session`; null for no session (yet): then it is idle and its commands throw a `TypeError`. */
 export function useAgent(session: ClientSession | null): Agent {
@@ -74,7 +83,10 @@ const ABSENT: AgentStore = {
   actions: {
     send: absent,
     steer: absent,
+    inject: absent,
     resume: absent,
+    approve: absent,
+    clearQueued: absent,
     removeQueued: absent,
     editQueued: absent,
     cancel: absent,

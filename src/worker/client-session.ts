@@ -21,9 +21,16 @@ import { WorkerError } from './errors.ts'
 import { readFrames } from './frame-text.ts'
 import type { Link } from './link.ts'
 import { Outcomes } from './outcomes.ts'
-import type { Attachment, FeedItem } from './protocol.ts'
+import type { Attachment, BranchHow, FeedItem } from './protocol.ts'
 
 export type SessionUpdateListener = (update: SessionUpdate) => void
+
+/** Where a session of a page is kept. */
+export type ClientHouse = {
+  readonly leave: (session: ClientSession) => Promise<void>
+  /** Opens a child of it; `id` names the child. */
+  readonly branch: (session: ClientSession, how: BranchHow, id?: string) => Promise<ClientSession>
+}
 
 type Waiter = {
   readonly seq: number
@@ -41,7 +48,7 @@ export class ClientSession implements SessionSource {
   readonly id: string
   readonly #link: Link
   readonly #appends: Appends
-  readonly #leave: (session: ClientSession) => Promise<void>
+  readonly #house: ClientHouse
   readonly #surface: SurfaceState
   readonly #listeners = new Listeners<SessionUpdate>()
   /** How turns ended. */
@@ -61,11 +68,11 @@ export class ClientSession implements SessionSource {
   /** How many turns ended here. */
   #endedTurns = 0
 
-  constructor(attachment: Attachment, link: Link, leave: (session: ClientSession) => Promise<void>) {
+  constructor(attachment: Attachment, link: Link, house: ClientHouse) {
     this.id = attachment.id
     this.#link = link
     this.#appends = new Appends(this.id, link, seq => this.#applied(seq))
-    this.#leave = leave
+    this.#house = house
     this.#surface = {
       ...attachment.surface,
       nodes: [...attachment.surface.nodes] as SessionSeq[],
@@ -243,7 +250,37 @@ export class ClientSession implements SessionSource {
 
   /** Leaves the session; when no other page watches it, the worker stores what is left and closes it. */
   close(): Promise<void> {
-    return this.#leave(this)
+    return this.#house.leave(this)
+  }
+
+  /**
+   * A new session that begins as this one did, up to the end of the turn that `after` lies in; all of it unless said
+   * otherwise. It is open, and inherits the events instead of copying them; what waited in the inbox does not come along.
+   *
+   * @throws {SessionError} `open-turn`, `invalid-boundary`, `session-already-exists`.
+   */
+  fork({ after = null, id }: { readonly after?: number | null; readonly id?: string } = {}): Promise<ClientSession> {
+    return this.#house.branch(this, { kind: 'after', seq: after }, id)
+  }
+
+  /**
+   * Says a message otherwise, in a new session that begins as this one did before its turn; resolves with that, its turn
+   * running. `seq` is that of the `user/message`, which a turn must have begun with. What is attached to the message stays
+   * unless other attachments are given. This session stays as it is (SPEC A28).
+   *
+   * @throws {SessionError} `invalid-boundary`. @throws {AgentError} `empty-prompt`, `malformed-prompt`; then there is no
+   * new session.
+   */
+  edit(seq: number, prompt: Prompt): Promise<ClientSession> {
+    return this.#house.branch(this, { kind: 'edit', seq, prompt })
+  }
+
+  /**
+   * Has a turn again, the last one unless `seq` names a message another one began with: in a new session, as `edit`, with
+   * the messages as they are.
+   */
+  regenerate(seq: number | null = null): Promise<ClientSession> {
+    return this.#house.branch(this, { kind: 'again', seq })
   }
 
   /** Applies what the worker sent. True when a list of sessions may show it. @internal */

@@ -16,6 +16,7 @@ import { type Lease, platformLease } from '../sessions/lease.ts'
 import { Sessions } from '../sessions/sessions.ts'
 import { indexedDbStorage } from '../storage/indexeddb.ts'
 import { type SessionStorage, StorageError } from '../storage/storage.ts'
+import { forkFor } from './branching.ts'
 import { encodeError, reply, WorkerError } from './errors.ts'
 import { exportFor, importFor } from './files.ts'
 import { OpenSession, type Watcher } from './open-session.ts'
@@ -24,6 +25,7 @@ import { WorkerNetwork } from './worker-network.ts'
 import type {
   AppendText,
   Attachment,
+  BranchHow,
   ConnectMessage,
   DeleteHow,
   FeedMessage,
@@ -205,6 +207,8 @@ class Host {
       configure: config => reply(() => this.#configure(config)),
       listSessions: () => reply(() => this.#sessions.list()),
       openSession: id => reply(() => this.#openSession(id, page)),
+      branch: (id, how, childId) => reply(() => this.#branch(id, how, childId, page)),
+      family: id => reply(() => this.#sessions.family(SessionId(id))),
       closeSession: id => reply(() => this.#leave(id, page)),
       pageSessions: options => reply(() => this.#sessions.page(options)),
       pinSession: (id, pinned) => reply(() => done(this.#sessions.pin(SessionId(id), pinned))),
@@ -239,6 +243,26 @@ class Host {
 
   #openSession(id: string, page: Page): Promise<Attachment> {
     return this.#queue.run(id, () => this.#attach(id, page))
+  }
+
+  /** A child nobody can begin with is deleted again: the page was told that there is none. */
+  #branch(id: string, how: BranchHow, childId: string, page: Page): Promise<Attachment> {
+    return this.#queue.run(childId, async () => {
+      const ids = { id: SessionId(childId), newId: this.#newId }
+      const said = await forkFor(this.#sessions, this.#session(id).live, how, ids)
+      const attachment = await this.#attach(childId, page)
+      const { agent } = this.#session(childId)
+      try {
+        if (said !== null) agent.sayAgain(said)
+      } catch (error) {
+        const open = this.#session(childId)
+        await agent.dispose()
+        await this.#sessions.delete(ids.id)
+        this.#forget(childId, open, null)
+        throw error
+      }
+      return attachment
+    })
   }
 
   async #attach(id: string, page: Page): Promise<Attachment> {

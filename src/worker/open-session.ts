@@ -7,6 +7,7 @@ import type { AssistantStreamFrame } from '../core/live.ts'
 import { jsonText } from '../core/json.ts'
 import type { LiveSession } from '../sessions/live-session.ts'
 import type { WriteBehindStatus } from '../storage/write-behind.ts'
+import { WorkerError } from './errors.ts'
 import { frameText } from './frame-text.ts'
 import { Outbox } from './outbox.ts'
 import type { SessionSource, SessionStatus } from '../views/source.ts'
@@ -99,6 +100,10 @@ export class OpenSession {
   }
 
   approve(callId: string, answer: ApprovalAnswer): number | null {
+    // What a page may answer is decided here, whatever its types said.
+    if ((answer as string) !== 'allowed-once' && (answer as string) !== 'rejected') {
+      throw new WorkerError('argument', `Expected allowed-once or rejected; found ${String(answer).slice(0, 80)}`)
+    }
     return this.agent.approve(callId, answer) ? this.#lastSeq : null
   }
 

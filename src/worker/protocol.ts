@@ -8,6 +8,7 @@ import type { InboxTarget } from '../core/inbox.ts'
 import type { ToolDescription } from '../core/events.ts'
 import type { SurfaceChange } from '../core/fold.ts'
 import type { ExportOptions } from '../sessions/export-log.ts'
+import type { FamilyMember } from '../sessions/family.ts'
 import type { ImportOptions, ImportResult } from '../sessions/import-log.ts'
 import type { PageOptions, SessionPage, SessionSummary } from '../sessions/session-list.ts'
 import type { SessionStatus } from '../views/source.ts'
@@ -64,6 +65,9 @@ export type HostCommands = {
   listSessions(): Promise<Reply<readonly SessionSummary[]>>
   openSession(id: string): Promise<Reply<Attachment>>
   closeSession(id: string): Promise<Reply<null>>
+  /** Opens a child of an open session, named `childId`, and has its agent begin. */
+  branch(id: string, how: BranchHow, childId: string): Promise<Reply<Attachment>>
+  family(id: string): Promise<Reply<readonly FamilyMember[]>>
   pageSessions(options: PageOptions): Promise<Reply<SessionPage>>
   renameSession(id: string, title: string | null): Promise<Reply<null>>
   pinSession(id: string, pinned: boolean): Promise<Reply<null>>
@@ -106,6 +110,15 @@ export type HostCommands = {
 
 /** One event a page wants appended; payload and intent as JSON text. */
 export type AppendText = { readonly type: string; readonly data: string; readonly intent: string | null }
+
+/**
+ * Where a child begins, and what it begins with: `after` the turn of `seq`, or all there is; before the turn of the message
+ * at `seq`, which is said otherwise (`edit`) or as it was (`again`, the last turn unless said otherwise).
+ */
+export type BranchHow =
+  | { readonly kind: 'after'; readonly seq: number | null }
+  | { readonly kind: 'edit'; readonly seq: number; readonly prompt: Prompt }
+  | { readonly kind: 'again'; readonly seq: number | null }
 
 /** How a page wants a file read. */
 export type ImportHow = Pick<ImportOptions, 'mode'> & { readonly id?: string }
