@@ -2,16 +2,12 @@
 import type { SessionSeq } from '../core/ids.ts'
 import type { UserMessage } from '../core/message.ts'
 import type { Session } from '../core/session.ts'
-import { wellFormedText } from '../core/well-formed.ts'
-import { titleFold } from '../sessions/title.ts'
+import { titleFold, titleText } from '../sessions/title.ts'
 import { orAborted } from './or-aborted.ts'
 import type { AgentSetup } from './setup.ts'
 
 /** Logs and keeps a title that was made from the messages at `messageSeqs`. */
 export type SessionTitling = (title: string, messageSeqs: readonly SessionSeq[]) => Promise<void>
-
-/** Longest title, code points. */
-const MAX_TITLE = 200
 
 /** Asks for a title, unless the session has one by then. */
 export async function proposeTitle(
@@ -31,6 +27,6 @@ export async function proposeTitle(
     seqs.push(seq)
   }
   const proposed = await orAborted(Promise.resolve(title({ prompts, signal })), signal)
-  const text = [...wellFormedText(proposed ?? '').trim()].slice(0, MAX_TITLE).join('')
+  const text = titleText(proposed ?? '')
   if (text !== '' && !signal.aborted && !isNamed()) await setTitle(text, seqs)
 }

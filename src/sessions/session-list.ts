@@ -4,7 +4,7 @@ import { SessionId } from '../core/ids.ts'
 import type { Session } from '../core/session.ts'
 import type { ListPosition, SessionRecord } from '../storage/storage.ts'
 import { positionOf } from '../storage/stored-session.ts'
-import { listedTitle } from './title.ts'
+import { listedTitle, titleFold } from './title.ts'
 
 /** What a list shows of a session. */
 export type SessionSummary = {
@@ -48,6 +48,7 @@ export function summariesOf<Live extends { readonly session: Session }>(
   unstored: ReadonlySet<Live>,
 ): readonly SessionSummary[] {
   const summaries = new Map(records.map(record => [record.header.id, summaryOf(record)]))
+  const named = new Set(records.flatMap(({ header, title }) => (title === undefined ? [] : [header.id])))
   for (const each of live) {
     const { id, length, header } = each.session
     const stored = summaries.get(id)
@@ -60,7 +61,10 @@ export function summariesOf<Live extends { readonly session: Session }>(
       isPinned: false,
       deletedAt: null,
     }
-    summaries.set(id, { ...(stored ?? fresh), eventCount: length })
+    // A name it was given by itself is in the log already, and on its way to the record; a person is told when it is there.
+    const own = each.session.fold(titleFold)
+    const title = named.has(id) || own.source === 'user' ? {} : { title: own.title }
+    summaries.set(id, { ...(stored ?? fresh), ...title, eventCount: length })
   }
   return [...summaries.values()].sort(
     (a, b) => Number(b.isPinned) - Number(a.isPinned) || timeOf(b) - timeOf(a) || (a.id < b.id ? 1 : -1),

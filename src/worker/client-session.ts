@@ -65,8 +65,8 @@ export class ClientSession implements SessionSource {
   #ended: PalimpsestError | null = null
   /** Number of the turn of the last step. */
   #turn = 0
-  /** How many turns ended here. */
-  #endedTurns = 0
+  /** Counts what a list of sessions may show: ends of turns, titles. */
+  #listed = 0
 
   constructor(attachment: Attachment, link: Link, house: ClientHouse) {
     this.id = attachment.id
@@ -286,7 +286,7 @@ export class ClientSession implements SessionSource {
   /** Applies what the worker sent. True when a list of sessions may show it. @internal */
   apply(items: readonly FeedItem[]): boolean {
     const { length } = this
-    const turns = this.#endedTurns
+    const changes = this.#listed
     for (const item of items) {
       switch (item.kind) {
         case 'batch':
@@ -300,7 +300,7 @@ export class ClientSession implements SessionSource {
           this.#listeners.tell({ kind: 'status', status: item.status })
       }
     }
-    return this.#endedTurns > turns || (length === 0 && this.length > 0)
+    return this.#listed > changes || (length === 0 && this.length > 0)
   }
 
   /** It is closed, deleted, or the connection is gone. @internal */
@@ -345,9 +345,10 @@ export class ClientSession implements SessionSource {
 
   /** Whether a message waits, which turn has it, and how that ended. */
   #follow(event: SessionEvent): void {
+    if (event.type === 'session/title') this.#listed += 1
     if (event.type === 'step/start') this.#turn = event.data.turn
     if (event.type === 'turn/end') {
-      this.#endedTurns += 1
+      this.#listed += 1
       this.#turnEnds.resolve(event.data.turn, event.data.reason)
       this.#turnEnds.forget(event.data.turn - KEPT_TURN_ENDS)
     }
