@@ -1,4 +1,4 @@
-/** Families of sessions: where one comes from, and what branched off (SPEC W18). */
+/** Families of sessions: where one comes from, and what branched off (SPEC W22). */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { append, said } from '../core/builders.ts'
@@ -52,14 +52,14 @@ async function grown() {
 const ALL = ['0:r', '1:a', '2:a1', '3:a11', '2:a2', '1:b']
 
 describe('a family', () => {
-  it('[W18] has the first ancestor, then all that branched off, the same for each of them', async () => {
+  it('[W22] has the first ancestor, then all that branched off, the same for each of them', async () => {
     const { family } = await grown()
     for (const name of ['r', 'a', 'b', 'a1', 'a2', 'a11']) expect(await family(name)).toEqual(ALL)
     expect(await family('stranger')).toEqual(['0:stranger'])
     expect(await family('nobody')).toEqual([])
   })
 
-  it('[W18] says of each what a list says, whose child it is, and where it branched off', async () => {
+  it('[W22] says of each what a list says, whose child it is, and where it branched off', async () => {
     const { sessions } = await grown()
     await sessions.rename(id('a1'), 'Other way')
     const members = await sessions.family(id('a'))
@@ -73,14 +73,14 @@ describe('a family', () => {
     }
   })
 
-  it('[W18] is read from records alone', async () => {
+  it('[W22] is read from records alone', async () => {
     const { methods, family } = await grown()
     methods.length = 0
     await family('a11')
     expect(methods).toEqual(['list', 'list'])
   })
 
-  it('[W18] knows what is open better', async () => {
+  it('[W22] knows what is open better', async () => {
     const { sessions } = await grown()
     const live = await sessions.open(id('a2'))
     append(live.session, said('more'))
@@ -90,7 +90,7 @@ describe('a family', () => {
     expect(await sessions.family(id('alone'))).toMatchObject([{ id: 'alone', depth: 0, eventCount: 0, parent: null }])
   })
 
-  it('[W18, W19] keeps together what a deleted ancestor left', async () => {
+  it('[W22, W19] keeps together what a deleted ancestor left', async () => {
     const { sessions, family } = await grown()
     await sessions.delete(id('a'))
     // What branched off from it is a family, of which nobody knows where it came from.
@@ -103,7 +103,7 @@ describe('a family', () => {
     expect(await family('b')).toEqual(['0:r', '1:b'])
   })
 
-  it('[W18, W19] leaves out what was deleted and can be brought back, unless others descend from it', async () => {
+  it('[W22, W19] leaves out what was deleted and can be brought back, unless others descend from it', async () => {
     const { clock, sessions, family } = await grown()
     await sessions.delete(id('a2'), { undoable: true })
     await sessions.delete(id('a'), { undoable: true })
@@ -120,7 +120,7 @@ describe('a family', () => {
     expect(await family('r')).toEqual(['0:r', '1:a', '2:a1', '3:a11'])
   })
 
-  it('[W18] of imported sessions is what their headers say', async () => {
+  it('[W22] of imported sessions is what their headers say', async () => {
     const { sessions, fork, start, family } = house()
     await start('r')
     await fork('r', 'a')
@@ -145,12 +145,12 @@ describe('headers that cannot be true', () => {
   const brief = (name: string, ...summaries: readonly SessionSummary[]) =>
     familyOf(id(name), [], summaries).map(each => `${each.depth}:${each.id}`)
 
-  it('[W18] of one that names itself', () => {
+  it('[W22] of one that names itself', () => {
     expect(brief('a', summary('a', 'a'), summary('b', 'a'))).toEqual(['0:a', '1:b'])
     expect(brief('b', summary('a', 'a'), summary('b', 'a'))).toEqual(['0:a', '1:b'])
   })
 
-  it('[W18] of some that name each other: the oldest comes first, whoever is asked for', () => {
+  it('[W22] of some that name each other: the oldest comes first, whoever is asked for', () => {
     const circle = [
       summary('a', 'c', { createdAt: 3 }),
       summary('b', 'a', { createdAt: 1 }),
@@ -162,7 +162,7 @@ describe('headers that cannot be true', () => {
     for (const name of ['x', 'y']) expect(brief(name, ...twins)).toEqual(['0:x', '1:y'])
   })
 
-  it('[W18] of a chain of ten thousand, and of ten thousand children', () => {
+  it('[W22] of a chain of ten thousand, and of ten thousand children', () => {
     const chain = Array.from({ length: 10_000 }, (_, at) => summary(`s${at}`, at === 0 ? null : `s${at - 1}`))
     for (const name of ['s0', 's9999']) {
       const members = familyOf(id(name), [], chain)
@@ -179,7 +179,7 @@ describe('headers that cannot be true', () => {
     expect([members[0]?.isMissing, members[1]?.id]).toEqual([true, 'c9999'])
   })
 
-  it('[W18] has everybody once, after the parent, whatever is named', () => {
+  it('[W22] has everybody once, after the parent, whatever is named', () => {
     const parents = fc.array(fc.tuple(fc.nat(12), fc.nat(3), fc.boolean()), { minLength: 1, maxLength: 12 })
     fc.assert(
       fc.property(parents, list => {
@@ -204,7 +204,7 @@ describe('headers that cannot be true', () => {
 })
 
 describe('where it branched off', () => {
-  it('[W18] is what its record shares, however many logs that is of', async () => {
+  it('[W22] is what its record shares, however many logs that is of', async () => {
     const { storage, family, sessions } = house()
     const header = { version: 3, createdAt: 1, isSeeded: false } as const
     const create = async (name: string, from: number, more: object, inherited: readonly [string, number, number][]) => {

@@ -1,4 +1,4 @@
-/** Families: a session, where it comes from, and all that branched off, from the records alone (SPEC W18). */
+/** Families: a session, where it comes from, and all that branched off, from the records alone (SPEC W22). */
 import type { SessionId } from '../core/ids.ts'
 import { endOfInherited } from '../storage/stored-session.ts'
 import type { SessionRecord } from '../storage/storage.ts'

@@ -111,7 +111,7 @@ describe('the title of a log', () => {
 })
 
 describe('naming a session', () => {
-  it('[W18] that is open says so in its log first, and then in its record', async () => {
+  it('[W23] that is open says so in its log first, and then in its record', async () => {
     const { sessions, talk, listed, inner } = house()
     await talk()
     await sessions.rename(a, ' Trip ')
@@ -128,7 +128,7 @@ describe('naming a session', () => {
     expect(validateLog({ header, events: await storedEvents(inner, 'a') })).toEqual([])
   })
 
-  it('[W18] that is not open says so in its record, and opening it does not take that back', async () => {
+  it('[W23] that is not open says so in its record, and opening it does not take that back', async () => {
     const { sessions, talk, listed, inner } = house()
     await talk()
     await sessions.rename(a, 'Trip')
@@ -143,7 +143,7 @@ describe('naming a session', () => {
     expect(await listed()).toBeNull()
   })
 
-  it('[W18, W7] that cannot be stored is refused, and may be tried again', async () => {
+  it('[W23, W7] that cannot be stored is refused, and may be tried again', async () => {
     const { sessions, talk, listed, failing, inner } = house()
     await talk()
     await failing('append', () => sessions.rename(a, 'Trip'))
@@ -152,7 +152,7 @@ describe('naming a session', () => {
     expect([await listed(), titlesIn(await storedEvents(inner, 'a')).length]).toEqual(['Trip', 1])
   })
 
-  it('[W18] that was cut off between log and record is listed as its log says once it is opened', async () => {
+  it('[W23] that was cut off between log and record is listed as its log says once it is opened', async () => {
     const { sessions, talk, listed, failing, recorded, make } = house()
     const live = await talk()
     await failing('update', () => sessions.setTitle(live, 'Trip', from))
@@ -163,7 +163,7 @@ describe('naming a session', () => {
     expect([await listed(), await recorded()]).toEqual(['Trip', 'Trip'])
   })
 
-  it('[W18] waits for what is being opened or closed', async () => {
+  it('[W23] waits for what is being opened or closed', async () => {
     const { sessions, talk, listed, inner } = house()
     await talk()
     await sessions.close(a)
@@ -180,7 +180,7 @@ describe('naming a session', () => {
 })
 
 describe('a title that is found', () => {
-  it('[W18] names a session, and may be found anew', async () => {
+  it('[W23] names a session, and may be found anew', async () => {
     const { sessions, talk, listed, inner } = house()
     const live = await talk()
     await sessions.setTitle(live, 'Where to', from)
@@ -193,7 +193,7 @@ describe('a title that is found', () => {
     expect(await listed()).toBe('Where to go')
   })
 
-  it('[W18] does not replace what a person said, however they said it', async () => {
+  it('[W23] does not replace what a person said, however they said it', async () => {
     const { sessions, talk, listed } = house()
     const live = await talk()
     await sessions.rename(a, 'Trip')
@@ -215,7 +215,7 @@ describe('a title that is found', () => {
     expect(await listed()).toBe('Where to')
   })
 
-  it('[W18] for a session that is closed is refused', async () => {
+  it('[W23] for a session that is closed is refused', async () => {
     const { sessions, talk, listed } = house()
     const live = await talk()
     await sessions.close(a)

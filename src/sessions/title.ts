@@ -1,6 +1,6 @@
 /**
  * Names of sessions. One stands in the log, as an event, so that forks and files have it, and in the record, which lists
- * are made from and which has the last word (SPEC W18).
+ * are made from and which has the last word (SPEC W23).
  */
 import type { Fold } from '../core/fold.ts'
 import type { SessionId, SessionSeq } from '../core/ids.ts'
