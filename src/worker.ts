@@ -22,7 +22,15 @@ export { ModelFailure } from './agent/failure.ts'
 export type { AgentStatus, AssistantStreamFrame } from './core/live.ts'
 export type { Model, ModelRequest } from './agent/model.ts'
 export { defineTool } from './agent/tool.ts'
-export type { JsonSchema, StandardSchema, Tool, ToolContext, ToolDefinition, ToolOutput, ToolResult } from './agent/tool.ts'
+export type {
+  JsonSchema,
+  StandardSchema,
+  Tool,
+  ToolContext,
+  ToolDefinition,
+  ToolOutput,
+  ToolResult,
+} from './agent/tool.ts'
 export { PalimpsestError, SessionError } from './core/errors.ts'
 export type { SessionErrorCode } from './core/errors.ts'
 export { requestMessages } from './core/request-messages.ts'
@@ -74,5 +82,5 @@ export type {
 } from './storage/storage.ts'
 export { WorkerError } from './worker/errors.ts'
 export type { WorkerErrorCode } from './worker/errors.ts'
-export { serve } from './worker/host.ts'
-export type { AgentFactory, ServeOptions } from './worker/host.ts'
+export { serve } from './worker/serve.ts'
+export type { AgentFactory, ServeOptions } from './worker/serve-options.ts'

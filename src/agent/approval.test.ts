@@ -60,6 +60,8 @@ describe('asking', () => {
     const held = gate()
     storage.beforeAppend = () => held.opened
     expect(kit.agent.approve('c1', 'allowed-once')).toBe(true)
+    expect(kit.live.session.last?.type).toBe('approval/decided')
+    expect(kit.agent.approve('c1', 'rejected')).toBe(false)
     await settled()
     expect(sent).toEqual([])
     held.open()

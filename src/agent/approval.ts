@@ -49,6 +49,12 @@ export function approvalReason(policy: ApprovalPolicy, name: string, needs: fals
   return policy.allow.includes(name) ? false : needs || ''
 }
 
+type Question = {
+  readonly wasAsked: boolean
+  readonly commit: (outcome: ApprovalOutcome) => void
+  readonly signal: AbortSignal
+}
+
 /** Where questions wait for people, of one session. */
 export class ApprovalDesk {
   readonly #isOpen: () => boolean
@@ -59,23 +65,32 @@ export class ApprovalDesk {
     this.#isOpen = isOpen
   }
 
-  /** Answers a question; false when that call does not wait for one (any more). */
+  /**
+   * Answers a question; false when that call does not wait for one (any more). The answer is committed when this returns;
+   * what keeps it from being is thrown, and the question stays.
+   */
   answer(callId: string, answer: ApprovalAnswer): boolean {
     const settle = this.#waiting.get(callId)
-    settle?.(answer)
-    return settle !== undefined
+    if (settle === undefined) return false
+    settle(answer)
+    this.#waiting.delete(callId)
+    return true
   }
 
-  /** True while a question waits. */
-  get isAsking(): boolean {
-    return this.#waiting.size > 0
-  }
-
-  /** The answer; null as soon as `signal` aborts. `unavailable` when nobody is there and nobody was asked before. */
-  async ask(callId: string, wasAsked: boolean, signal: AbortSignal): Promise<ApprovalAnswer | 'unavailable' | null> {
+  /**
+   * The answer, once `commit` has been called with it; null as soon as `signal` aborts. `unavailable` when nobody is there
+   * and nobody was asked before.
+   */
+  async ask(callId: string, { wasAsked, commit, signal }: Question): Promise<ApprovalAnswer | 'unavailable' | null> {
     if (!wasAsked && !this.#isOpen()) return 'unavailable'
+    const answered = new Promise<ApprovalAnswer>(resolve => {
+      this.#waiting.set(callId, answer => {
+        commit(answer)
+        resolve(answer)
+      })
+    })
     try {
-      return await orAborted(new Promise<ApprovalAnswer>(resolve => this.#waiting.set(callId, resolve)), signal)
+      return await orAborted(answered, signal)
     } finally {
       this.#waiting.delete(callId)
     }
@@ -105,9 +120,13 @@ export async function askApproval(
       ...(words === '' ? {} : { reason: words }),
     })
   }
-  const outcome = await outcomeOf(call, input, { ...options, reason: words || null, wasAsked: asked !== undefined })
+  const commit = (outcome: ApprovalOutcome) => {
+    session.append('approval/decided', { id, outcome })
+  }
+  const wasAsked = asked !== undefined
+  const outcome = await outcomeOf(call, input, { ...options, reason: words || null, wasAsked, commit })
   if (outcome === 'cancelled' && isDisposal(signal)) throw new Suspended()
-  if (isPendingApproval(session.fold(approvalsFold), call.id)) session.append('approval/decided', { id, outcome })
+  if (isPendingApproval(session.fold(approvalsFold), call.id)) commit(outcome)
   return outcome
 }
 
@@ -117,12 +136,12 @@ const MAX_REASON = 500
 async function outcomeOf(
   call: ToolCallBlock,
   input: unknown,
-  more: ApprovalOptions & { readonly reason: string | null; readonly wasAsked: boolean },
+  more: ApprovalOptions & Question & { readonly reason: string | null },
 ): Promise<ApprovalOutcome> {
-  const { session, policy, approver, desk, signal, reason, wasAsked } = more
+  const { session, policy, approver, desk, signal, reason } = more
   if (policy === 'never') return 'rejected'
   if (signal.aborted) return 'cancelled'
-  if (approver === undefined) return (await desk.ask(call.id, wasAsked, signal)) ?? 'cancelled'
+  if (approver === undefined) return (await desk.ask(call.id, more)) ?? 'cancelled'
   try {
     const question = { sessionId: session.id, callId: call.id, toolName: call.name, input, reason, signal }
     const answer: unknown = await orAborted(Promise.resolve(approver(question)), signal)

@@ -51,6 +51,7 @@ describe('approvals', () => {
     const callId = agent.kind === 'approval' ? agent.callId : ''
     expect(await session.approve('nothing', 'allowed-once')).toBe(false)
     expect(await session.approve(callId, 'allowed-once')).toBe(true)
+    expect((await eventsOf(session)).map(({ type }) => type)).toContain('approval/decided')
     expect(await turn.done).toEqual({ kind: 'completed' })
     expect(await session.approve(callId, 'allowed-once')).toBe(false)
     expect(await resultsOf(session)).toEqual([['ok', expect.stringContaining('sent s/')]])
@@ -215,7 +216,7 @@ describe('injected text', () => {
 
 describe('the network', () => {
   it('[A22, B12] what a page says of it counts, and what waited runs when there is one', async () => {
-    vi.stubGlobal('navigator', new Proxy(navigator, { get: (target, key) => (key === 'onLine' ? isOnline : Reflect.get(target, key, target)) })) // biome-ignore format: one line
+    vi.stubGlobal('navigator', new Proxy(navigator, { get: (target, key): unknown => (key === 'onLine' ? isOnline : Reflect.get(target, key, target)) })) // biome-ignore format: one line
     let isOnline = false
     const session = await started(freshDatabase(), { network: 'needed' }).palimpsest.sessions.open('s')
     const turn = session.send({ text: 'hello' })

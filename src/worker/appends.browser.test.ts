@@ -9,7 +9,7 @@ import { scriptedModel } from '../testing/scripted-model.ts'
 import type { ClientSession } from './client-session.ts'
 import { connect, type Palimpsest } from './client.ts'
 import { WorkerError } from './errors.ts'
-import { serve } from './host.ts'
+import { serve } from './serve.ts'
 
 let count = 0
 // eslint-disable-next-line @typescript-eslint/unbound-method -- it is called with its port

@@ -23,6 +23,9 @@ import type { Link } from './link.ts'
 import { Outcomes } from './outcomes.ts'
 import type { Attachment, BranchHow, FeedItem } from './protocol.ts'
 
+/** Somebody gave the title, not some software. */
+const isPersons = (source: unknown): boolean => (source as { readonly kind?: unknown } | null)?.kind === 'user'
+
 export type SessionUpdateListener = (update: SessionUpdate) => void
 
 /** Where a session of a page is kept. */
@@ -345,7 +348,8 @@ export class ClientSession implements SessionSource {
 
   /** Whether a message waits, which turn has it, and how that ended. */
   #follow(event: SessionEvent): void {
-    if (event.type === 'session/title') this.#listed += 1
+    // Who renames a session knows; a name it gave itself comes unasked.
+    if (event.type === 'session/title' && !isPersons(event.data.source)) this.#listed += 1
     if (event.type === 'step/start') this.#turn = event.data.turn
     if (event.type === 'turn/end') {
       this.#listed += 1

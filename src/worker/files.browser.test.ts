@@ -10,7 +10,7 @@ import type { ReadProgress } from '../files/read-log.ts'
 import { FormatError } from '../format/errors.ts'
 import { memoryStorage } from '../storage/memory.ts'
 import { connect, type Palimpsest } from './client.ts'
-import { serve } from './host.ts'
+import { serve } from './serve.ts'
 
 let count = 0
 const open: Palimpsest[] = []

@@ -6,13 +6,10 @@ import { keepsTurn, type ResumePolicy } from '../agent/open-step.ts'
 import type { Tool } from '../agent/tool.ts'
 import { BlobId, SessionId } from '../core/ids.ts'
 import { imageOffloading } from '../core/interpreters/image-offload.ts'
-import type { Invariant } from '../core/invariant.ts'
 import { sessionInvariant } from '../core/invariants/session-invariant.ts'
 import { jsonText } from '../core/json.ts'
-import type { SessionOptions } from '../core/session-options.ts'
-import type { Redactor } from '../format/redact.ts'
 import { KeyedQueue } from '../sessions/keyed-queue.ts'
-import { type Lease, platformLease } from '../sessions/lease.ts'
+import { platformLease } from '../sessions/lease.ts'
 import { Sessions } from '../sessions/sessions.ts'
 import { indexedDbStorage } from '../storage/indexeddb.ts'
 import { type SessionStorage, StorageError } from '../storage/storage.ts'
@@ -21,6 +18,7 @@ import { encodeError, reply, WorkerError } from './errors.ts'
 import { exportFor, importFor } from './files.ts'
 import { OpenSession, type Watcher } from './open-session.ts'
 import { pageTool } from './page-tools.ts'
+import type { ServeOptions, SessionExtensions } from './serve-options.ts'
 import { WorkerNetwork } from './worker-network.ts'
 import type {
   AppendText,
@@ -38,81 +36,11 @@ import type {
 import { randomId } from '../storage/random-id.ts'
 import { usageFold } from '../views/usage.ts'
 
-export type AgentFactory<Config = unknown> = (context: {
-  /**
-   * What the page passed to `connect()` or `configure()`, null when it passed nothing. It is not checked against
-   * `Config`: page and worker are one application. Keys in it never leave memory.
-   */
-  readonly config: Config
-  readonly sessionId: string
-}) => AgentSetup
-
-/** What the sessions of a worker know and keep besides the format. */
-type SessionExtensions = Pick<SessionOptions, 'eventTypes' | 'projections'> & {
-  /** Asked for events appended from now on. Default: `sessionInvariant`. */
-  readonly liveInvariants?: readonly Invariant[]
-}
-
-export type ServeOptions<Config = unknown> = SessionExtensions & {
-  /** Makes what an agent works with; called at the start of each turn. What it throws refuses the prompt. */
-  readonly agent: AgentFactory<Config>
-  /** Default: IndexedDB, database `palimpsest`. */
-  readonly storage?: SessionStorage
-  /** Default: Web Locks where there are any. */
-  readonly lease?: Lease
-  /**
-   * What becomes of a turn that was cut off, once its session is open again: `never`, `ask` (default: the page offers it
-   * and calls `resume`), or `auto`.
-   */
-  readonly resume?: ResumePolicy
-  /** How long a session that was deleted can be brought back, ms; default 7 days. */
-  readonly keepDeletedMs?: number
-  /** Clock, epoch ms. */
-  readonly now?: () => number
-  /** A fresh unique id on each call. */
-  readonly newId?: () => string
-  /** Sees every text of an export that a page wants redacted, and answers what is written instead. */
-  readonly redact?: Redactor
-  /** Told about failures that belong to no caller. Default: rethrown as an uncaught error of the worker. */
-  readonly onError?: (error: unknown) => void
-}
-
-/** Where pages come from: a worker's own scope, or one port. */
-type Endpoint = Pick<EventTarget, 'addEventListener'>
-
-/**
- * Serves pages from a worker: call it once, at the top level of the worker's script. `endpoint` is the worker's scope by
- * default; a MessagePort serves one page in the same realm.
- */
-export function serve<Config = unknown>(options: ServeOptions<Config>, endpoint: Endpoint = globalThis): void {
-  const host = new Host(options as ServeOptions)
-  const listen = (port: Endpoint) => {
-    port.addEventListener('message', event => {
-      const message = (event as MessageEvent<unknown>).data
-      if (isConnectMessage(message)) host.connect(message)
-    })
-  }
-  if ('onconnect' in endpoint) {
-    endpoint.addEventListener('connect', event => {
-      for (const port of (event as MessageEvent).ports) {
-        listen(port)
-        port.start()
-      }
-    })
-  } else {
-    listen(endpoint)
-    if (endpoint instanceof MessagePort) endpoint.start()
-  }
-}
-
-const isConnectMessage = (value: unknown): value is ConnectMessage =>
-  typeof value === 'object' && value !== null && (value as { palimpsest?: unknown }).palimpsest === 'connect'
-
 /** Logs of any writer of the format open: its own projecting events are read. */
 const withImageOffload = (projections: SessionExtensions['projections'] = []) =>
   projections.some(({ type }) => type === imageOffloading.type) ? projections : [imageOffloading, ...projections]
 
-class Host {
+export class Host {
   readonly #options: ServeOptions
   readonly #storage: SessionStorage
   readonly #sessions: Sessions
@@ -372,7 +300,12 @@ class Host {
     return this.#queue.run(id, async () => {
       const open = this.#open.get(id)
       await open?.agent.dispose()
-      await this.#sessions.delete(SessionId(id), how)
+      try {
+        await this.#sessions.delete(SessionId(id), how)
+      } catch (error) {
+        if (open?.live.isClosed === false) open.agent.start()
+        throw error
+      }
       if (open === undefined) return null
       this.#forget(id, open, new WorkerError('closed', `Session ${id} was deleted`, { sessionId: id }))
       return null

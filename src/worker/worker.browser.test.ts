@@ -8,7 +8,7 @@ import { withFaults } from '../storage/faults.ts'
 import { memoryStorage } from '../storage/memory.ts'
 import { type AppendBatch, StorageError } from '../storage/storage.ts'
 import { WorkerError } from './errors.ts'
-import { serve } from './host.ts'
+import { serve } from './serve.ts'
 
 let count = 0
 const freshDatabase = () => `palimpsest-worker-test-${Date.now()}-${(count += 1)}`
