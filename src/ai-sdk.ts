@@ -4,6 +4,8 @@ export type { AiSdkModelOptions } from './agent/ai-sdk.ts'
 export type {
   AiSdkAssistantPart,
   AiSdkCallOptions,
+  AiSdkFileData,
+  AiSdkFilePart,
   AiSdkJson,
   AiSdkLanguageModel,
   AiSdkMessage,
@@ -12,5 +14,6 @@ export type {
   AiSdkTextPart,
   AiSdkTool,
   AiSdkToolCallPart,
+  AiSdkToolResultContent,
   AiSdkToolResultPart,
 } from './agent/ai-sdk-types.ts'

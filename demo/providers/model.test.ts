@@ -61,7 +61,7 @@ describe('over HTTP', () => {
     [
       { kind: 'anthropic', apiKey: 'secret-key', model: 'claude-haiku-4-5', baseURL: 'https://proxy.test/v1' },
       'https://proxy.test/v1/messages',
-      { 'x-api-key': 'secret-key' },
+      { 'x-api-key': 'secret-key', 'anthropic-dangerous-direct-browser-access': 'true' },
     ],
     [{ kind: 'embedded', model: 'embedded-small', via: 'http' }, 'https://pages.test/v1/chat/completions', {}],
   ]
@@ -90,6 +90,32 @@ describe('over HTTP', () => {
       config.kind === 'anthropic'
         ? anthropicModel(config, fetch, {})
         : openAiCompatibleModel({ baseURL: '', apiKey: '', ...config, kind: 'openai-compatible' }, fetch, {})
-    expect(modelOf(config, { origin: 'https://pages.test' }).config).toEqual(loaded.config)
+    const model = modelOf(config, { origin: 'https://pages.test' })
+    expect(model.config).toEqual(loaded.config)
+    if (config.kind !== 'embedded') expect(model.usesNetwork).toBe(loaded.usesNetwork)
+  })
+
+  test('[demo] Anthropic hears with every request that a page asks', async () => {
+    const fetch = refusing()
+    const model = modelOf({ kind: 'anthropic', apiKey: 'secret-key', model: 'claude-haiku-4-5' }, { fetch })
+    await ask(model)
+    await ask(model)
+    const said = fetch.mock.calls.map(([, init]) =>
+      new Headers(init?.headers).get('anthropic-dangerous-direct-browser-access'),
+    )
+    expect(said).toEqual(['true', 'true'])
+  })
+
+  test.each<[ProviderConfig, string, boolean]>([
+    [{ kind: 'embedded', model: 'embedded-small', via: 'worker' }, 'https://pages.test', false],
+    [{ kind: 'embedded', model: 'embedded-small', via: 'http' }, 'http://localhost:5173', false],
+    [{ kind: 'embedded', model: 'embedded-small', via: 'http' }, 'https://pages.test', true],
+    [{ kind: 'openai-compatible', baseURL: 'https://a.test/v1', apiKey: '', model: 'm' }, 'http://localhost', true],
+    [{ kind: 'openai-compatible', baseURL: 'http://127.0.0.1:1/v1', apiKey: '', model: 'm' }, 'https://a.test', false],
+    [{ kind: 'openai-compatible', baseURL: 'http://[::1]:11434/v1', apiKey: '', model: 'm' }, 'https://a.test', false],
+    [{ kind: 'anthropic', apiKey: 'k', model: 'm' }, 'http://localhost', true],
+    [{ kind: 'anthropic', apiKey: 'k', model: 'm', baseURL: 'http://localhost:9/v1' }, 'https://a.test', false],
+  ])('[demo] %o on a page of %s needs a network: %s', (config, origin, usesNetwork) => {
+    expect(modelOf(config, { origin }).usesNetwork).toBe(usesNetwork)
   })
 })

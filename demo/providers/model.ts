@@ -1,6 +1,12 @@
 /** The model of a configuration. Its code is loaded when it is first asked. */
 import type { Model } from 'palimpsest/worker'
-import { contextWindows, type OpenAiCompatibleConfig, type ProviderConfig } from './config.ts'
+import {
+  anthropicBaseURL,
+  contextWindows,
+  isLoopback,
+  type OpenAiCompatibleConfig,
+  type ProviderConfig,
+} from './config.ts'
 import { lazyModel } from './lazy-model.ts'
 
 export type ModelContext = {
@@ -21,6 +27,7 @@ export function modelOf(config: ProviderConfig, { fetch = globalThis.fetch, orig
     lazyModel({
       config: { provider: 'demo.chat', model },
       ...options,
+      usesNetwork: usesNetwork(http.baseURL),
       load: async () =>
         (await import('./openai-compatible-model.ts')).openAiCompatibleModel(http, steadyFetch, options),
     })
@@ -35,13 +42,18 @@ export function modelOf(config: ProviderConfig, { fetch = globalThis.fetch, orig
       return lazyModel({
         config: { provider: 'demo.chat', model },
         ...options,
+        usesNetwork: false,
         load: async () => (await import('./embedded-model.ts')).embeddedModel(config, options),
       })
     case 'anthropic':
       return lazyModel({
         config: { provider: 'anthropic.messages', model },
         ...options,
+        usesNetwork: usesNetwork(config.baseURL ?? anthropicBaseURL),
         load: async () => (await import('./anthropic-model.ts')).anthropicModel(config, steadyFetch, options),
       })
   }
 }
+
+/** Known from the address alone: the code that talks to it is not loaded yet. */
+const usesNetwork = (baseURL: string): boolean => !URL.canParse(baseURL) || !isLoopback(new URL(baseURL).hostname)

@@ -18,31 +18,57 @@ export type FailureContext = {
   readonly secrets: readonly string[]
   /** Where the request went, when known. */
   readonly address?: unknown
+  /** The headers of the response, where the error does not have them itself. */
+  readonly headers?: unknown
   /** The answer had begun. */
   readonly begun: boolean
 }
 
 /** Any error of a call, or error part of its stream, as the failure that is logged. */
 export function callFailure(error: unknown, context: FailureContext): LlmFailure {
-  const facts = factsOf(error)
+  const bodies = bodiesOf(error)
+  const facts = factsOf(error, bodies)
   const { status } = facts
   const code = codeOf(facts)
   const message = maskedText(wordsOf(facts, context, fieldOf(error, 'url')), context.secrets)
+  const headers = fieldOf(error, 'responseHeaders')
   const mayWait = /^(RATE_LIMIT|OVERLOADED|SERVER)$/.test(code)
-  return defined({ code, message, status, providerRetryAfterMs: mayWait ? retryAfterOf(error) : undefined })
+  return defined({
+    code,
+    message,
+    status,
+    providerRetryAfterMs: mayWait ? retryAfterOf(headers ?? context.headers) : undefined,
+    requestId:
+      requestIdOf({ headers, bodies, secrets: context.secrets }) ??
+      requestIdOf({ headers: context.headers, secrets: context.secrets }),
+  })
 }
 
-function factsOf(error: unknown): Facts {
+/** The name a provider has for a request, from its headers or what it said; undefined unless it looks like one. */
+export function requestIdOf({
+  headers,
+  bodies = [],
+  secrets,
+}: {
+  readonly headers: unknown
+  readonly bodies?: readonly unknown[]
+  readonly secrets: readonly string[]
+}): string | undefined {
+  const named = ['x-request-id', 'request-id'].map(name => textField(headers, name))
+  const said = bodies.flatMap(body =>
+    [body, fieldOf(body, 'error')].flatMap(each => [textField(each, 'request_id'), textField(each, 'requestId')]),
+  )
+  return [...named, ...said].find(id => /^[\w.:/+=-]{1,128}$/.test(id) && maskedText(id, secrets) === id)
+}
+
+function factsOf(error: unknown, bodies: readonly unknown[]): Facts {
   const name = textField(error, 'name')
-  const body = bodyOf(error)
-  const nested = fieldOf(body, 'error')
-  const inner = typeof nested === 'object' ? nested : body
-  const marks = [error, inner]
+  const inners = bodies.map(body => (typeof fieldOf(body, 'error') === 'object' ? fieldOf(body, 'error') : body))
+  const marks = [error, ...inners]
     .flatMap(each => ['statusCode', 'status', 'code', 'type'].map(key => fieldOf(each, key)))
     .filter(mark => typeof mark === 'string' || typeof mark === 'number')
   const status = marks.map(Number).find(value => Number.isInteger(value) && value >= 400 && value < 600)
-  const said =
-    textField(inner, 'message') || textField(body, 'message') || textField(body, 'detail') || textField(body, 'error')
+  const said = bodies.map((body, at) => textField(inners[at], 'message') || bodyText(body)).find(Boolean) ?? ''
   const text = said || textField(error, 'message') || (typeof error === 'string' ? error : '')
   const isFetch = name === 'TypeError' && /fetch|network|load failed|terminated/i.test(text)
   const isUnanswered = name === 'AI_APICallError' && said === ''
@@ -54,10 +80,23 @@ function factsOf(error: unknown): Facts {
   }
 }
 
-/** The provider's answer: what the SDK parsed, else the raw body when that is JSON, else the error itself. */
-function bodyOf(error: unknown): unknown {
-  const body = fieldOf(error, 'data') ?? jsonOf(textField(error, 'responseBody'))
-  return body ?? (fieldOf(error, 'error') && error)
+/** What a body says outside of an `error` object; frameworks put a list of findings there. */
+function bodyText(body: unknown): string {
+  const detail = fieldOf(body, 'detail')
+  const first: unknown = Array.isArray(detail) ? detail[0] : detail
+  return textField(body, 'message') || textField(body, 'detail') || textField(first, 'msg') || textField(body, 'error')
+}
+
+/**
+ * The provider's answer: what the SDK parsed, which may leave out what it has no name for, then the raw body when that
+ * is JSON, or the event that it did not understand; else the error itself. Some send an error as a list of one.
+ */
+function bodiesOf(error: unknown): readonly unknown[] {
+  const event = /TypeValidation/.test(textField(error, 'name')) ? fieldOf(error, 'value') : undefined
+  const found = [fieldOf(error, 'data'), jsonOf(textField(error, 'responseBody')), event]
+    .map((body: unknown): unknown => (Array.isArray(body) ? body[0] : body))
+    .filter(body => typeof body === 'object' && body !== null)
+  return found.length > 0 || !fieldOf(error, 'error') ? found : [error]
 }
 
 /**
@@ -65,18 +104,25 @@ function bodyOf(error: unknown): unknown {
  * after it; `.` stays in the first line, `[^]` does not.
  */
 const rules: readonly (readonly [RegExp, string])[] = [
-  [/^402|^.*insufficient_quota/, 'INSUFFICIENT_QUOTA'],
+  [
+    /^402|^.*(insufficient_quota|billing)|^4.. .*\n[^]*(credit balance|insufficient (balance|credits))/,
+    'INSUFFICIENT_QUOTA',
+  ],
   [/^429|^.*(rate_?limit|resource_exhausted)/, 'RATE_LIMIT'],
   [
-    /^.*context_length|^(4(00|13|22)|500)? .*\n[^]*(context (length|window)|(prompt|input) (is )?too long|too many tokens|available context)/,
+    /^.*(context_length|exceed_context)|^(4(00|13|22)|500)? .*\n[^]*(context (length|window|limit)|exceeds the maximum number of tokens|maximum prompt length|(prompt|input) (is )?too long|too many tokens|available context)/,
     'CONTEXT_WINDOW_EXCEEDED',
   ],
-  [/^40[13]|^.*(authentication|permission|api_?key)|^400 .*\n[^]*api key/, 'AUTH'],
-  [/^529|^.*overloaded|^(5..)? .*\n[^]*overloaded/, 'OVERLOADED'],
-  [/^.*(model_not_found|nosuchmodel)|^404 .*\n[^]*\bmodels?\b/, 'MODEL_NOT_FOUND'],
-  [/^408|^504|^.*timeout/, 'TIMEOUT'],
-  [/^4|^ .*(invalid_?(request|prompt|argument)|unsupported)/, 'INVALID_REQUEST'],
-  [/^5|^ .*(server|api|internal)_error/, 'SERVER'],
+  [/^.*(content_(filter|policy)|responsibleai)|^403 .*\n[^]*(flagged|moderation)/, 'CONTENT_FILTER'],
+  [/^40[13]|^.*(authentication|unauthenticated|permission|api_?key)|^400 .*\n[^]*api key/, 'AUTH'],
+  [/^(498|529)|^.*overloaded|^(5..)? .*\n[^]*overloaded/, 'OVERLOADED'],
+  [
+    /^.*(model_not_found|nosuchmodel|deploymentnotfound|invalid_model)|^404 .*\n[^]*(\bmodels?\b|no endpoints)|^400 .*\n[^]*not a valid model/,
+    'MODEL_NOT_FOUND',
+  ],
+  [/^408|^504|^.*(timeout|deadline_exceeded)/, 'TIMEOUT'],
+  [/^4|^ .*(invalid_?(request|prompt|argument)|unsupported|failed_precondition)/, 'INVALID_REQUEST'],
+  [/^5|^ .*((server|api|internal|unavailable)_error|\b(internal|unavailable)\b)/, 'SERVER'],
 ]
 
 function codeOf({ status, type, text, isTransport }: Facts): string {
@@ -95,8 +141,7 @@ function wordsOf({ status, text, isTransport }: Facts, { begun, address }: Failu
 }
 
 /** How long the provider asks to wait, ms. Dates are not read: the clocks need not agree. */
-function retryAfterOf(error: unknown): number | undefined {
-  const headers = fieldOf(error, 'responseHeaders')
+function retryAfterOf(headers: unknown): number | undefined {
   const milliseconds = (name: string, unit: number): number | undefined => {
     const result = Math.ceil(Number.parseFloat(textField(headers, name)) * unit)
     return Number.isSafeInteger(result) && result >= 0 ? result : undefined

@@ -33,6 +33,13 @@ export function jsonTextOf(value: unknown): string {
   }
 }
 
+/** A size in bytes for people: `12 kB`. */
+export function sizeText(bytes: number): string {
+  if (bytes < 1_000) return bytes === 1 ? '1 byte' : `${bytes} bytes`
+  const [value, unit] = bytes < 1_000_000 ? [bytes / 1_000, 'kB'] : [bytes / 1_000_000, 'MB']
+  return `${value < 9.95 ? Number(value.toFixed(1)) : Math.round(value)} ${unit}`
+}
+
 /** Members of `Fields`, those that may be undefined as optional ones. */
 export type Defined<Fields> = {
   [Key in keyof Fields as undefined extends Fields[Key] ? never : Key]: Fields[Key]

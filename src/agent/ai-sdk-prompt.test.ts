@@ -96,15 +96,20 @@ describe('the prompt', () => {
       toolResult('b', [image as never]),
     )
     expect(prompt?.[1]).toMatchObject({
-      content: [{ output: { value: '(no output)' } }, { output: { value: '[image a.png]' } }],
+      content: [{ output: { value: '(no output)' } }, { output: { value: '[image a.png, not available here]' } }],
     })
   })
 
-  it('A9 pictures and files are named in their place', async () => {
+  it('A9 pictures and files that are not here are named in their place', async () => {
     const image = { type: 'image', attachment: { attachmentId: 'i', mediaType: 'image/png' } }
     const file = { type: 'file', attachment: { attachmentId: 'f', name: 'notes.txt', bytes: 3 } }
     const prompt = await promptOf(user([text('see'), image as never, file as never]))
-    expect(prompt).toEqual([{ role: 'user', content: ['see', '[image]', '[file notes.txt]'].map(text) }])
+    expect(prompt).toEqual([
+      {
+        role: 'user',
+        content: ['see', '[image, not available here]', '[file notes.txt, 3 bytes, not available here]'].map(text),
+      },
+    ])
   })
 
   it('A9 sends back what its provider wanted back, block by block', async () => {
@@ -166,6 +171,30 @@ describe('the prompt', () => {
       },
       { role: 'assistant', content: [{ type: 'text', text: 'x' }] },
     ])
+  })
+
+  it('A9 a chat provider that reasons gets a message with calls but no reasoning with an empty one', async () => {
+    const empty = { openaiCompatible: { reasoning_content: '' } }
+    const silent = own([toolCall('b')])
+    const messages = [
+      own([reasoning('hm'), toolCall('a')]),
+      toolResult('a'),
+      silent,
+      toolResult('b'),
+      own([text('so')]),
+    ]
+    const options = async (...each: readonly Message[]) =>
+      (await promptOf(...each))?.flatMap(message => (message.role === 'assistant' ? [message.providerOptions] : []))
+    expect(await options(...messages)).toEqual([undefined, empty, undefined])
+    expect(await options(...messages.slice(2))).toEqual([undefined, undefined])
+    expect(await options(own([reasoning('hm'), text('x')], undefined, 'elsewhere'), silent)).toEqual([
+      undefined,
+      undefined,
+    ])
+    const made = { ...handMade([stop]), provider: 'hand.messages' }
+    const model = aiSdkModel(made, { provider: 'hand.chat' })
+    await chunksOf(model, requestTo(model, messages))
+    expect(JSON.stringify(made.calls[0]?.prompt)).not.toContain('reasoning_content')
   })
 
   it('A9 names no provider would take are made plain, and calls come last', async () => {

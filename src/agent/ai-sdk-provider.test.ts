@@ -66,21 +66,27 @@ describe('bytes', () => {
 
   it.each<[string, readonly string[], object]>([
     ['an answer that breaks off', [delta({ content: 'The answer' })], { code: 'TRANSPORT' }],
-    ['an answer without a word', [], { code: 'TRANSPORT' }],
-    ['comments only', [': ping\n\n', ': ping\n\n'], { code: 'TRANSPORT' }],
+    ['an answer without a word', [], { code: 'EMPTY_RESPONSE' }],
+    ['comments only', [': ping\n\n', ': ping\n\n'], { code: 'EMPTY_RESPONSE' }],
     ['a finish that promises calls', [delta({ content: '' }), delta({}, 'tool_calls')], { code: 'EMPTY_RESPONSE' }],
     [
       'an error in the middle',
       [delta({ content: 'W' }), 'data: {"choices":[],"error":{"code":502,"message":"Provider returned error"}}\n\n'],
       { code: 'SERVER', status: 502, message: 'Provider returned error' },
     ],
+    [
+      'an error in a shape of its own',
+      [delta({ content: 'W' }), 'data: {"object":"error","message":"Model is at capacity","code":503}\n\n'],
+      { code: 'SERVER', status: 503, message: 'Model is at capacity' },
+    ],
+    ['an error in a word', ['data: {"error":"busy"}\n\n'], { code: 'TRANSPORT', message: 'busy' }],
     ['a filtered answer', [delta({ content: 'W' }), delta({}, 'content_filter')], { code: 'CONTENT_FILTER' }],
     [
       'a provider out of room',
       [delta({ content: 'W' }), delta({}, 'insufficient_system_resource')],
       { code: 'SERVER' },
     ],
-    ['a body that is no stream', ['{"error":{"message":"busy"}}'], { code: 'TRANSPORT' }],
+    ['a body that is no stream', ['{"error":{"message":"busy"}}'], { code: 'EMPTY_RESPONSE' }],
   ])('A10 %s is a failure', async (_what, reply, expected) => {
     const { finish } = await assembled(...reply)
     expect(finish).toMatchObject({ kind: 'error', failure: expected })

@@ -180,6 +180,24 @@ describe('stream parts', () => {
       { inputTokens: { total: 100, cacheRead: 60 }, outputTokens: { total: 9, reasoning: 5 } },
       { inputTokens: 40, outputTokens: 9, cacheReadTokens: 60, reasoningTokens: 5 },
     ],
+    [
+      'v3, a cache under a name of its own',
+      {
+        inputTokens: { total: 120, noCache: 120, cacheRead: 0 },
+        outputTokens: { total: 40, reasoning: 12 },
+        raw: { prompt_tokens: 120, prompt_cache_hit_tokens: 100, prompt_cache_miss_tokens: 20 },
+      },
+      { inputTokens: 20, outputTokens: 40, cacheReadTokens: 100, reasoningTokens: 12 },
+    ],
+    [
+      'v3, a cache under both names',
+      {
+        inputTokens: { total: 120, noCache: 50, cacheRead: 70 },
+        outputTokens: { total: 4 },
+        raw: { prompt_cache_hit_tokens: 100 },
+      },
+      { inputTokens: 50, outputTokens: 4, cacheReadTokens: 70 },
+    ],
     ['v3, zeros', { inputTokens: { total: 0 }, outputTokens: { total: 0 } }, { inputTokens: 0, outputTokens: 0 }],
     ['v3, input only', { inputTokens: { total: 7 }, outputTokens: {} }, { inputTokens: 7, outputTokens: 0 }],
     ['nothing', { inputTokens: { total: undefined }, outputTokens: {} }, undefined],
@@ -242,7 +260,9 @@ describe('stream parts', () => {
     expect(await failureOf(...say('x'), error, finishV3('error'))).toBe('OVERLOADED')
     expect(await failureOf(...say('x'), error)).toBe('OVERLOADED')
     expect(await failureOf(...say('x'))).toBe('TRANSPORT')
-    expect(await failureOf()).toBe('TRANSPORT')
+    expect(await failureOf()).toBe('EMPTY_RESPONSE')
+    expect(await failureOf({ type: 'stream-start', warnings: [] })).toBe('EMPTY_RESPONSE')
+    expect(await failureOf({ type: 'response-metadata', id: 'r' })).toBe('TRANSPORT')
     expect(await failureOf(...say('x'), new TypeError('network error'))).toBe('TRANSPORT')
   })
 
@@ -252,6 +272,86 @@ describe('stream parts', () => {
     expect(await failureOf(torn, callPart('c', '{"size":1}', 'rm'), finishV3('tool-calls'))).toBe('TRANSPORT')
     const unknown = { type: 'error', error: Object.assign(new TypeError('what?'), { name: 'AI_TypeValidationError' }) }
     expect(await failureOf(unknown, ...say('fine'), stop)).toBe('stop')
+  })
+
+  it.each([
+    ['bytes', { mediaType: 'image/png', data: new Uint8Array(12_345) }, '[image/png, 12 kB, not kept]'],
+    ['base64', { mediaType: 'image/png', data: 'AAAAAA==' }, '[image/png, 4 bytes, not kept]'],
+    ['a data URL', { mediaType: 'audio/mpeg', data: 'data:audio/mpeg;base64,AAAA' }, '[audio/mpeg, 3 bytes, not kept]'],
+    ['wrapped', { mediaType: 'image/png', data: { type: 'data', data: new Uint8Array(7) } }, '[image/png, 7 bytes, not kept]'], // biome-ignore format: one line
+    ['elsewhere', { mediaType: 'image/png', data: { type: 'url', url: new URL('https://a.test/b.png') } }, '[image/png, https://a.test/b.png, not kept]'], // biome-ignore format: one line
+    ['of no kind', {}, '[file, not kept]'],
+  ])('A9 a file the model generates is named where it would stand: %s', async (_what, file, text) => {
+    const warnings: string[] = []
+    const parts = [...say('Look:'), { type: 'file', ...file }, { type: 'file', ...file }, ...say('Nice?'), stop]
+    const chunks = await chunksOf(aiSdkModel(handMade(parts), { onWarning: warning => warnings.push(warning) }))
+    const { blocks, finish } = assembleStream(chunks)
+    expect(blocks).toEqual(['Look:', text, text, 'Nice?'].map(each => ({ type: 'text', text: each })))
+    expect(finish).toEqual({ kind: 'stop' })
+    expect(warnings).toEqual(Array(2).fill(`A file of the answer was not kept: ${text}`))
+  })
+
+  it('A9 an answer that is a file only is an answer', async () => {
+    const parts = [{ type: 'file', mediaType: 'image/png', data: '' }, finishV3('other')]
+    expect((await assembled(parts)).finish).toEqual({ kind: 'stop' })
+  })
+
+  it('A9 what a provider warns of, and sources, are told and change nothing', async () => {
+    const warnings: string[] = []
+    const parts = [
+      {
+        type: 'stream-start',
+        warnings: [
+          { type: 'unsupported', feature: 'seed', details: 'not by this model' },
+          { type: 'unsupported-setting', setting: 'topK' },
+          { type: 'other', message: 'Mind the key hunter2' },
+          null,
+        ],
+      },
+      { type: 'source', sourceType: 'url', id: '1', url: 'https://a.test/', title: 'A' },
+      { type: 'source', sourceType: 'document', id: '2', mediaType: 'text/plain', title: 'B', filename: 'b.txt' },
+      { type: 'reasoning-file', mediaType: 'image/png', data: 'AAAA' },
+      ...say('x'),
+      stop,
+    ]
+    const options = { secrets: ['hunter2'], onWarning: (warning: string) => warnings.push(warning) }
+    const chunks = await chunksOf(aiSdkModel(handMade(parts), options))
+    expect(chunks).toEqual(await chunksOf(aiSdkModel(handMade([...say('x'), stop]))))
+    expect(warnings).toEqual([
+      'unsupported: seed: not by this model',
+      'unsupported-setting: topK',
+      'Mind the key •••',
+      'unknown',
+      'A source of the answer was not kept: A, https://a.test',
+      'A source of the answer was not kept: B, b.txt',
+      'A file of the reasoning was not kept: [image/png, 3 bytes, not kept]',
+    ])
+    expect(await chunksOf(aiSdkModel(handMade(parts)))).toEqual(chunks)
+  })
+
+  it('A9 a body that is no stream is named by its type; an empty stream is empty', async () => {
+    const incomplete = { type: 'error', error: Object.assign(new Error('x'), { name: 'AI_InvalidResponseDataError' }) }
+    const failure = async (headers: Record<string, string>, parts: readonly unknown[]) => {
+      const made = handMade(parts)
+      const doStream: AiSdkLanguageModel['doStream'] = async options => ({
+        ...(await made.doStream(options)),
+        response: { headers },
+      })
+      const { finish } = assembleStream(await chunksOf(aiSdkModel({ ...made, doStream })))
+      return finish.kind === 'error' ? finish.failure : finish.kind
+    }
+    for (const parts of [[incomplete, finishV3('error')], []]) {
+      expect(await failure({ 'content-type': 'text/html; charset=utf-8', 'x-request-id': 'r-1' }, parts)).toEqual({
+        code: 'SERVER',
+        message: 'The provider answered with text/html; charset=utf-8, which is no stream.',
+        requestId: 'r-1',
+      })
+      expect(await failure({ 'content-type': 'text/event-stream; charset=utf-8' }, parts)).toEqual({
+        code: 'EMPTY_RESPONSE',
+        message: 'The answer was empty: it ended before anything of it came.',
+      })
+    }
+    expect(await failure({}, [...say('x'), incomplete, finishV3('error')])).toMatchObject({ code: 'TRANSPORT' })
   })
 
   it('A9 parts of spec v4 it has no use for change nothing', async () => {
@@ -278,12 +378,13 @@ describe('stream parts', () => {
     const id = fc.constantFrom('0', '1', '', undefined, 7)
     const value = fc.oneof(fc.string(), fc.constantFrom(null, undefined, 1, {}, []), fc.anything())
     const type = fc.constantFrom(
+      ...['stream-start', 'file', 'source', 'reasoning-file'],
       ...['text-start', 'text-delta', 'text-end', 'reasoning-start', 'reasoning-delta', 'reasoning-end'],
       ...['tool-input-start', 'tool-input-delta', 'tool-input-end', 'tool-call', 'tool-result'],
       ...['error', 'finish', 'raw', 'ping', 'new-thing', ''],
     )
     const part = fc.oneof(
-      { weight: 9, arbitrary: fc.record({ type, id, toolCallId: id, toolName: value, delta: value, input: value, error: value, usage: value, providerMetadata: value, finishReason: fc.oneof(fc.constantFrom('stop', 'length', 'error', 'tool-calls', 'other', { unified: 'stop' }), value) }, { requiredKeys: ['type'] }) }, // biome-ignore format: one line
+      { weight: 9, arbitrary: fc.record({ type, id, toolCallId: id, toolName: value, delta: value, input: value, error: value, usage: value, data: value, mediaType: value, warnings: value, providerMetadata: value, finishReason: fc.oneof(fc.constantFrom('stop', 'length', 'error', 'tool-calls', 'other', { unified: 'stop' }), value) }, { requiredKeys: ['type'] }) }, // biome-ignore format: one line
       { weight: 1, arbitrary: fc.anything().filter(each => each !== undefined) },
     )
     await fc.assert(

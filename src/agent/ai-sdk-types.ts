@@ -12,19 +12,31 @@ export type AiSdkProviderOptions = { [provider: string]: { [key: string]: AiSdkJ
 type Annotated = { providerOptions?: AiSdkProviderOptions }
 
 export type AiSdkTextPart = { type: 'text'; text: string } & Annotated
+/** Bytes: bare in spec v2 and v3, wrapped in spec v4. Typed as both, since it has to fit each; it is only ever one. */
+export type AiSdkFileData = Uint8Array & { type: 'data'; data: Uint8Array }
+/** `text` is never there: a part of a person can be asked for it without looking at its type first. */
+export type AiSdkFilePart = {
+  type: 'file'
+  mediaType: string
+  data: AiSdkFileData
+  filename?: string
+  text?: never
+} & Annotated
 export type AiSdkToolCallPart = { type: 'tool-call'; toolCallId: string; toolName: string; input: unknown } & Annotated
+/** Beside texts there are images: `media` in spec v2, `image-data` in v3, `file` in v4. No type of them fits each. */
+export type AiSdkToolResultContent = { type: 'text'; text: string }
 export type AiSdkToolResultPart = {
   type: 'tool-result'
   toolCallId: string
   toolName: string
-  output: { type: 'text' | 'error-text'; value: string }
+  output: { type: 'text' | 'error-text'; value: string } | { type: 'content'; value: AiSdkToolResultContent[] }
 }
 export type AiSdkAssistantPart = AiSdkTextPart | ({ type: 'reasoning'; text: string } & Annotated) | AiSdkToolCallPart
 
 export type AiSdkMessage =
   | { role: 'system'; content: string }
-  | { role: 'user'; content: AiSdkTextPart[] }
-  | { role: 'assistant'; content: AiSdkAssistantPart[] }
+  | { role: 'user'; content: (AiSdkTextPart | AiSdkFilePart)[] }
+  | ({ role: 'assistant'; content: AiSdkAssistantPart[] } & Annotated)
   | { role: 'tool'; content: AiSdkToolResultPart[] }
 
 export type AiSdkTool = { type: 'function'; name: string; description?: string; inputSchema: object }
@@ -49,5 +61,8 @@ export type AiSdkLanguageModel = {
   readonly specificationVersion: 'v2' | 'v3' | 'v4'
   readonly provider: string
   readonly modelId: string
-  doStream(options: AiSdkCallOptions): PromiseLike<{ readonly stream: ReadableStream<unknown> }>
+  doStream(options: AiSdkCallOptions): PromiseLike<{
+    readonly stream: ReadableStream<unknown>
+    readonly response?: { readonly headers?: { readonly [name: string]: string } }
+  }>
 }

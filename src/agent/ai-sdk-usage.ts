@@ -6,7 +6,9 @@ import { defined, fieldOf } from './ai-sdk-fields.ts'
 export function usageOf(value: unknown): Usage | undefined {
   const input = fieldOf(value, 'inputTokens')
   const output = fieldOf(value, 'outputTokens')
-  const cacheReadTokens = count(input, 'cacheRead') ?? count(value, 'cachedInputTokens')
+  const cacheRead = count(input, 'cacheRead') ?? count(value, 'cachedInputTokens')
+  // DeepSeek tells it under a name of its own, which the SDK hands on without reading it.
+  const cacheReadTokens = cacheRead || (count(fieldOf(value, 'raw'), 'prompt_cache_hit_tokens') ?? cacheRead)
   const cacheWriteTokens = count(input, 'cacheWrite')
   const reasoningTokens = count(output, 'reasoning') ?? count(value, 'reasoningTokens')
   const totalTokens = count(value, 'totalTokens')
@@ -15,7 +17,7 @@ export function usageOf(value: unknown): Usage | undefined {
   const cached = (cacheReadTokens ?? 0) + (cacheWriteTokens ?? 0)
   // Some providers of spec v2 report an input that leaves the cache out already; then it may be the smaller one.
   const rest = allInput !== undefined && allInput >= cached ? allInput - cached : allInput
-  const inputTokens = count(input, 'noCache') ?? rest
+  const inputTokens = cacheReadTokens === cacheRead ? (count(input, 'noCache') ?? rest) : rest
   const outputTokens = count(output, 'total') ?? count(value, 'outputTokens')
 
   if (inputTokens === undefined && outputTokens === undefined) return undefined

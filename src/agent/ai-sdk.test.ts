@@ -2,7 +2,9 @@
 import type { LanguageModelV2, LanguageModelV3, LanguageModelV3CallOptions } from '@ai-sdk/provider'
 import { describe, expect, it } from 'vitest'
 import { user } from '../core/builders.ts'
+import { anthropicKit } from '../testing/anthropic-kit.ts'
 import { chunksOf, handMade, requestTo } from '../testing/ai-sdk-kit.ts'
+import { openAiKit } from '../testing/openai-kit.ts'
 import { aiSdkModel } from './ai-sdk.ts'
 import type { AiSdkCallOptions, AiSdkLanguageModel } from './ai-sdk-types.ts'
 
@@ -14,6 +16,27 @@ describe('the model', () => {
     const fits = (model: LanguageModelV2 | LanguageModelV3): AiSdkLanguageModel => model
     const calls = (options: Omit<AiSdkCallOptions, 'reasoning'>): LanguageModelV3CallOptions => options
     expect([fits, calls]).toHaveLength(2)
+  })
+
+  it('A9 takes language models of spec v4, whose files are wrapped, by their types', () => {
+    type Data = { type: 'data'; data: Uint8Array | string } | { type: 'url'; url: URL }
+    type Text = { type: 'text'; text: string }
+    type Result = Text | { type: 'file'; data: Data; mediaType: string }
+    type Output = { type: 'text' | 'error-text'; value: string } | { type: 'content'; value: Result[] }
+    type Message =
+      | { role: 'system'; content: string }
+      | { role: 'user'; content: (Text | { type: 'file'; data: Data; mediaType: string; filename?: string })[] }
+      | { role: 'assistant'; content: ({ type: 'text' | 'reasoning'; text: string } | { type: 'tool-call'; toolCallId: string; toolName: string; input: unknown })[] } // biome-ignore format: one line
+      | { role: 'tool'; content: { type: 'tool-result'; toolCallId: string; toolName: string; output: Output }[] }
+    type LanguageModelV4 = Pick<AiSdkLanguageModel, 'provider' | 'modelId'> & {
+      readonly specificationVersion: 'v4'
+      doStream(options: {
+        prompt: Message[]
+        abortSignal?: AbortSignal
+      }): PromiseLike<{ stream: ReadableStream<object> }>
+    }
+    const fits = (model: LanguageModelV4): AiSdkLanguageModel => model
+    expect(fits).toBeInstanceOf(Function)
   })
 
   it.each([
@@ -75,10 +98,64 @@ describe('the model', () => {
         temperature: 1,
         stopSequences: ['E'],
         providerOptions: { hand: { reasoningEffort: 'low', user: 'u' }, other: { x: 1 } },
-        abortSignal: signal,
+        abortSignal: expect.any(AbortSignal) as AbortSignal,
         includeRawChunks: false,
       },
     ])
+  })
+
+  it('A1 gives the provider a signal of its own, which aborts with the request', async () => {
+    const made = handMade([stop])
+    const abort = new AbortController()
+    const model = aiSdkModel(made)
+    await chunksOf(model, requestTo(model, [], { signal: abort.signal }))
+    expect(made.calls[0]?.abortSignal).not.toBe(abort.signal)
+    expect(made.calls[0]?.abortSignal?.aborted).toBe(false)
+
+    let given: AbortSignal | undefined
+    const aborting = aiSdkModel({
+      ...made,
+      doStream: ({ abortSignal }) => {
+        given = abortSignal
+        abort.abort('enough')
+        return Promise.reject(new DOMException('aborted', 'AbortError'))
+      },
+    })
+    expect(await chunksOf(aborting, requestTo(aborting, [], { signal: abort.signal }))).toEqual([])
+    expect([given?.aborted, given?.reason]).toEqual([true, 'enough'])
+  })
+
+  it.each([
+    ['https://api.example.com/v1', true],
+    ['http://192.168.0.7:11434/v1', true],
+    ['http://localhost.example.com', true],
+    ['http://127.example.com', true],
+    ['/v1', true],
+    [undefined, true],
+    [7, true],
+    ['http://localhost:11434/v1', false],
+    ['http://models.localhost/v1', false],
+    ['http://127.0.0.1:8080', false],
+    ['http://127.9.9.9', false],
+    ['http://[::1]:8080/v1', false],
+    ['HTTP://LOCALHOST', false],
+  ])('A1 a model at %s uses the network: %s', (baseURL, usesNetwork) => {
+    const model = (config: object, options = {}) =>
+      aiSdkModel({ ...handMade([]), config } as AiSdkLanguageModel, options)
+    expect(model({ baseURL }).usesNetwork).toBe(usesNetwork)
+    expect(model({ url: () => baseURL }).usesNetwork).toBe(usesNetwork)
+    expect(model({ baseURL }, { usesNetwork: !usesNetwork }).usesNetwork).toBe(!usesNetwork)
+  })
+
+  it('A1 a model that does not say where it is uses the network, unless an option says otherwise', () => {
+    const url = () => {
+      throw new TypeError('which?')
+    }
+    expect(aiSdkModel(handMade([])).usesNetwork).toBe(true)
+    expect(aiSdkModel(handMade([]), { usesNetwork: false }).usesNetwork).toBe(false)
+    expect(aiSdkModel({ ...handMade([]), config: { url } } as AiSdkLanguageModel).usesNetwork).toBe(true)
+    expect(openAiKit(() => []).model.usesNetwork).toBe(true)
+    expect(anthropicKit(() => []).model.usesNetwork).toBe(true)
   })
 
   it('A9 leaves out what is not set, and gives spec v4 its reasoning level', async () => {

@@ -216,7 +216,7 @@ describe('the guard', () => {
         const parts = message.content.map(part =>
           part.type === 'tool-call'
             ? { type: 'tool_use', id: part.toolCallId, name: part.toolName, input: part.input }
-            : { type: 'text', text: part.text },
+            : { type: 'text', text: 'text' in part ? part.text : part.type },
         )
         return [{ role: message.role, content: parts }]
       },

@@ -7,6 +7,7 @@ import type { AgentStatus, AssistantStreamFrame } from '../core/live.ts'
 import type { Model } from '../agent/model.ts'
 import { defineTool, type Tool, type ToolContext, type ToolOutput } from '../agent/tool.ts'
 import type { SessionEvent } from '../core/events.ts'
+import type { Invariant } from '../core/invariant.ts'
 import { BlobId, LogId, SessionId, SessionSeq } from '../core/ids.ts'
 import type { JsonValue } from '../core/json.ts'
 import { type Lease, memoryLease } from '../sessions/lease.ts'
@@ -32,7 +33,8 @@ export type TurnedClock = HandClock & {
   readonly waits: () => readonly number[]
 }
 
-export const turnedClock = (time = 1_000): TurnedClock => {
+/** `rest` lets what is due go on; a test that turns the clock often has a quicker one. */
+export const turnedClock = (time = 1_000, rest: () => Promise<void> = settled): TurnedClock => {
   const timers = new Set<{ readonly at: number; readonly work: () => void }>()
   const inOrder = () => [...timers].sort((left, right) => left.at - right.at)
   const clock: TurnedClock = {
@@ -45,12 +47,12 @@ export const turnedClock = (time = 1_000): TurnedClock => {
     },
     async turn(ms) {
       const end = clock.time + ms
-      await settled()
+      await rest()
       for (let [next] = inOrder(); next !== undefined && next.at <= end; [next] = inOrder()) {
         timers.delete(next)
         clock.time = Math.max(clock.time, next.at)
         next.work()
-        await settled()
+        await rest()
       }
       clock.time = end
     },
@@ -111,13 +113,17 @@ export type AgentKit = {
   readonly statuses: AgentStatus[]
   /** What is stored now, after a flush. */
   readonly stored: () => Promise<readonly SessionEvent[]>
-  /** Closes the session and opens it again, with an agent of its own. */
   /** Opens the session anew from what is stored, as if its realm had ended without a word. */
   readonly crash: (setup?: Partial<AgentSetup>) => Promise<AgentKit>
+  /** Closes the session and opens it again, with an agent of its own. */
   readonly reopen: (setup?: Partial<AgentSetup>) => Promise<AgentKit>
 }
 
-export type AgentKitOptions = Pick<AgentOptions, 'network' | 'random' | 'resume' | 'canAsk' | 'onError'> & {
+export type AgentKitOptions = Pick<AgentOptions, 'network' | 'random' | 'resume' | 'canAsk' | 'onError' | 'onFrame'> & {
+  /** Rules the session keeps from now on. */
+  readonly liveInvariants?: readonly Invariant[]
+  /** Told before the agent starts, which may begin to work at once. */
+  readonly onOpen?: (kit: AgentKit) => void
   readonly id?: string
   readonly storage?: SessionStorage
   readonly lease?: Lease
@@ -132,13 +138,13 @@ export async function agentKit(
 ): Promise<AgentKit> {
   const { id = 's', storage = memoryStorage(), lease = memoryLease() } = options
   const { clock = handClock(), newId = countedIds() } = options
-  const { resume = 'ask', canAsk = () => true, ...more } = options
+  const { resume = 'ask', canAsk = () => true, liveInvariants = [], onFrame, onOpen, ...more } = options
   const currentSetup = (): AgentSetup => ({
     retry: { maxRetries: 0 },
     ...(typeof setup === 'function' ? setup() : setup),
   })
   const sessions = new Sessions({
-    ...{ storage, lease, now: clock.now, newId },
+    ...{ storage, lease, now: clock.now, newId, liveInvariants },
     keepsTurn: keepsTurn(resume, currentSetup),
   })
   const live = await sessions.open(SessionId(id))
@@ -151,11 +157,13 @@ export async function agentKit(
     readBlob: id => sessions.getBlob(BlobId(id)),
     putBlob: data => sessions.putBlob(data),
     setTitle: (title, messageSeqs) => sessions.setTitle(live, title, { messageSeqs, source: { kind: 'agent' } }),
-    onFrame: frame => frames.push(frame),
+    onFrame: frame => {
+      frames.push(frame)
+      onFrame?.(frame)
+    },
     onStatus: status => statuses.push(status),
   })
-  agent.start()
-  return {
+  const kit: AgentKit = {
     ...{ agent, live, sessions, storage, lease, clock, frames, statuses },
     stored: async () => {
       await live.flush()
@@ -176,6 +184,9 @@ export async function agentKit(
       return agentKit(reopened, { ...options, id, storage, lease, clock, newId })
     },
   }
+  onOpen?.(kit)
+  agent.start()
+  return kit
 }
 
 /** The events of a session, read from storage. */
@@ -224,6 +235,11 @@ export const modelOf = (stream: Model['stream'], more: Partial<Model> = {}): Mod
   ...more,
   stream,
 })
+
+/** Lets everything go on that waits for nothing but promises: enough for a storage in memory. */
+export const ticked = async (): Promise<void> => {
+  for (let round = 0; round < 3; round += 1) await new Promise(resolve => setImmediate(resolve))
+}
 
 /** Lets everything that is due run, without a clock. */
 export const settled = async (): Promise<void> => {
