@@ -37,7 +37,7 @@ export type AgentHooks = {
   /** After a model call failed, before the retry policy: `retry` asks again at once. */
   readonly requestError?: (place: HookPlace & { readonly failure: LlmFailure }) => Maybe<'retry'>
   /** The turn would end: who steers it now keeps it going. */
-  readonly turnStopping?: (place: HookPlace) => Maybe<undefined> | void
+  readonly turnStopping?: (place: HookPlace) => void | Promise<void>
 }
 
 /** The decision about a step, after all hooks. */
