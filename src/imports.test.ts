@@ -121,7 +121,7 @@ function checkLayer(file: string, target: string, typeOnly: boolean, refuse: (ru
   if (to === null) return void refuse('only entries stand above the folders, nothing in them imports one')
   if (!(from in mayImport)) return void refuse(`the folder ${from} is not in the import table`)
   if (from === to || mayImport[from]?.includes(to)) return
-  if (from === 'react' && typeOnly && /^src\/worker\/client(-session)?\.ts$/.test(target)) return
+  if (from === 'react' && typeOnly && /^src\/worker\/client(-sessions?)?\.ts$/.test(target)) return
   refuse(`${from} may import ${mayImport[from]?.join(', ') || 'no other folder'}`)
 }
 

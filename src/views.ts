@@ -1,4 +1,6 @@
-/** `palimpsest/views`: a session as people read it, kept up to date: transcript, surface, usage, status. */
+/** `palimpsest/views`: a session as people read it, kept up to date: transcript, surface, usage, cost, status. */
+export { costOf } from './views/cost.ts'
+export type { Cost, Prices, PriceTable } from './views/cost.ts'
 export type { ReadState } from './views/follow.ts'
 export type { LiveAnswer, LiveBlock } from './views/live-answer.ts'
 export { localSource } from './views/local-source.ts'
@@ -22,11 +24,13 @@ export type {
   AnswerItem,
   AttemptItem,
   ReplacementItem,
+  RetryItem,
   SystemItem,
+  ToolApproval,
   ToolItem,
   TranscriptItem,
   UserItem,
 } from './views/turn-items.ts'
 export { usageFold } from './views/usage.ts'
-export type { UsageState } from './views/usage.ts'
+export type { ModelUsage, UsageState } from './views/usage.ts'
 export { usageView } from './views/usage-view.ts'

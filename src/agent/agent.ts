@@ -7,7 +7,6 @@ import {
   inboxFold,
   type InboxTarget,
   isEmptyInbox,
-  isPending,
   pendingMessages,
   planCancellation,
   planInsertion,
@@ -15,78 +14,39 @@ import {
   planReturn,
 } from '../core/inbox.ts'
 import { lastTurnFold } from '../core/last-turn.ts'
-import type { AgentStatus, AssistantStreamFrame } from '../core/live.ts'
+import type { AgentStatus } from '../core/live.ts'
 import type { InboxSplice } from '../core/plugin-events.ts'
 import { SystemPromptProjection } from '../core/system-prompt.ts'
 import { turnsFold } from '../core/turns.ts'
 import { attachmentBlock } from '../sessions/attachments.ts'
-import type { LiveSession } from '../sessions/live-session.ts'
+import type { AgentOptions } from './agent-options.ts'
 import { type ApprovalAnswer, ApprovalDesk } from './approval.ts'
 import { type Clock, systemClock } from './clock.ts'
 import { closeOpenTurn } from './close-turn.ts'
 import { AgentError } from './errors.ts'
 import { commitSplices } from './inbox-events.ts'
-import { checkMessages, noticeMessage, type Prompt, promptContent, userMessage, withText } from './messages.ts'
-import type { ModelRequest } from './model.ts'
+import {
+  checkMessages,
+  continueMessage,
+  noticeMessage,
+  type Prompt,
+  promptContent,
+  userMessage,
+  withText,
+} from './messages.ts'
 import { alwaysOnline, type Network } from './network.ts'
+import { NetworkWait } from './network-wait.ts'
 import { openStepOf, type ResumePolicy } from './open-step.ts'
 import type { RequestMemory } from './request.ts'
+import { type SentMessage, SentMessages } from './sent-messages.ts'
 import { type AgentSetup, type Prepared, prepare } from './setup.ts'
-import { proposeTitle, type SessionTitling } from './titling.ts'
+import { proposeTitle } from './titling.ts'
 import { continueTurn, endsWell, failTurn, runTurn, type RunningTurn, type TurnOptions } from './turn.ts'
 
-export type { AgentSetup, RunningTurn }
-
-export type AgentOptions = {
-  readonly live: LiveSession
-  readonly setup: () => AgentSetup
-  /** A fresh unique id on each call. */
-  readonly newId: () => string
-  /** Default: the platform's. */
-  readonly clock?: Clock
-  /** In 0…1; for the jitter of retries. Default: `Math.random`. */
-  readonly random?: () => number
-  /** Default: there always is one. */
-  readonly network?: Network
-  /** Bytes of attachments; without it there are none. */
-  readonly readBlob?: ModelRequest['readBlob']
-  /** Stores bytes that tools attach to their results, and answers their `attachmentId`; without it none can. */
-  readonly putBlob?: (data: Blob | Uint8Array) => Promise<string>
-  /** Whether anybody is there who can be asked for an approval; default: nobody, so that calls which need one do not run. */
-  readonly canAsk?: () => boolean
-  /** What becomes of a turn that was cut off, once its session is open again; default `ask`. */
-  readonly resume?: ResumePolicy
-  /** Names the session. Without it, it is not named. */
-  readonly setTitle?: SessionTitling
-  readonly onFrame?: (frame: AssistantStreamFrame) => void
-  readonly onStatus?: (status: AgentStatus) => void
-  /** Told about failures that belong to no turn. */
-  readonly onError?: (error: unknown) => void
-}
-
-/** A message that was taken: by a turn, or into the inbox. */
-export type SentMessage = {
-  readonly messageId: MessageId
-  /** The turn that began with it; null when it waits in the inbox. */
-  readonly turn: number | null
-  /**
-   * How the turn ended that had it; pending for as long as it waits. Rejects with {AgentError} `canceled` when it is
-   * removed before; that rejection need not be handled.
-   */
-  readonly done: Promise<TurnEndReason>
-}
-
-type Waiter = {
-  readonly resolve: (reason: TurnEndReason) => void
-  readonly reject: (error: AgentError) => void
-}
+export type { AgentOptions, AgentSetup, RunningTurn, SentMessage }
 
 /** After so many turns in a row that were cut off, none starts by itself. */
 const MAX_INTERRUPTIONS = 3
-
-const CONTINUE =
-  'The turn before was cut off before it was finished. Go on from where it stopped: what is said and done above stands, ' +
-  'so do not do it again. Where the outcome of a call is unknown, verify it first.'
 
 export class Agent {
   readonly #options: AgentOptions
@@ -103,20 +63,19 @@ export class Agent {
   #abort: AbortController | null = null
   /** Something was sent that must not start a turn yet: what is pending starts one as soon as it may. */
   #wake = false
-  /** Stops waiting for the network, without a turn. */
-  #stopWaiting: (() => void) | null = null
+  readonly #networkWait: NetworkWait
   #isDisposing = false
   /** Stops the making of a title. */
   #naming: AbortController | null = null
   #status: AgentStatus = { kind: 'idle' }
-  /** What was sent here and has not had its turn to the end. */
-  readonly #sent = new Map<string, Waiter>()
+  readonly #sent = new SentMessages()
 
   constructor(options: AgentOptions) {
     const { live, clock = systemClock, network = alwaysOnline, canAsk = () => false } = options
     this.#options = options
     this.#clock = clock
     this.#network = network
+    this.#networkWait = new NetworkWait(network)
     this.#memory = { headerLogged: false, prompt: new SystemPromptProjection(live.session) }
     this.#desk = new ApprovalDesk(canAsk)
     this.#status = this.#idleStatus()
@@ -210,8 +169,7 @@ export class Agent {
     if (!isEmptyInbox(this.inbox)) return this.#startOrWait(this.#prepare(), null)
     if (!this.#isInterrupted) return null
     const prepared = this.#prepare()
-    const notice = noticeMessage(this.#options.newId(), CONTINUE, 'Continued after an interruption')
-    return this.#begin(prepared, notice)
+    return this.#begin(prepared, continueMessage(this.#options.newId()))
   }
 
   /** Answers a call that waits for an approval; false when it does not wait (any more). */
@@ -222,7 +180,7 @@ export class Agent {
   /** Removes a pending message; false when it is not pending (any more). */
   removeQueued(messageId: string): boolean {
     if (!this.#splice(planRemoval(this.inbox, messageId))) return false
-    this.#wasRemoved(messageId)
+    this.#sent.remove(messageId)
     this.#setIdle()
     return true
   }
@@ -231,7 +189,7 @@ export class Agent {
   clearQueued(): number {
     const pending = pendingMessages(this.inbox)
     commitSplices(this.#options.live.session, planCancellation(this.inbox))
-    for (const { id } of pending) this.#wasRemoved(id)
+    for (const { id } of pending) this.#sent.remove(id)
     this.#setIdle()
     return pending.length
   }
@@ -259,7 +217,7 @@ export class Agent {
    */
   cancel(cause: CancelCause = { kind: 'user' }): void {
     this.#wake = false
-    this.#waitNoLonger()
+    this.#networkWait.stop()
     this.#abort?.abort(cause)
     this.#setIdle()
   }
@@ -277,7 +235,7 @@ export class Agent {
   maintain<Result>(work: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
     this.start()
     if (this.#isBusy) throw busy('do that')
-    this.#wake = this.#waitNoLonger()
+    this.#wake = this.#networkWait.stop()
     const abort = new AbortController()
     this.#abort = abort
     this.#setStatus({ kind: 'maintenance' })
@@ -313,9 +271,7 @@ export class Agent {
   #take(target: InboxTarget, message: UserMessage): SentMessage {
     this.start()
     const turn = this.#isBusy ? this.#queue(target, message) : (this.#begin(this.#prepare(), message)?.turn ?? null)
-    const done = new Promise<TurnEndReason>((resolve, reject) => this.#sent.set(message.id, { resolve, reject }))
-    done.catch(() => undefined)
-    return { messageId: message.id, turn: isPending(this.inbox, message.id) ? null : turn, done }
+    return this.#sent.add(message, turn, this.inbox)
   }
 
   /** For the turn that runs, or what comes after it. */
@@ -338,12 +294,6 @@ export class Agent {
   #splice(splice: InboxSplice | null): boolean {
     if (splice !== null) commitSplices(this.#options.live.session, [splice])
     return splice !== null
-  }
-
-  #wasRemoved(messageId: string): void {
-    const message = 'The message was taken back before a turn had it'
-    this.#sent.get(messageId)?.reject(new AgentError('canceled', message))
-    this.#sent.delete(messageId)
   }
 
   /** True when the running turn is being stopped: then what is pending follows it. */
@@ -379,7 +329,8 @@ export class Agent {
 
   #startOrWait(prepared: Prepared, prompt: UserMessage | null): RunningTurn | null {
     if (!this.#isOffline(prepared)) return this.#start(prepared, prompt)
-    this.#waitForNetwork()
+    this.#networkWait.start(() => this.#goOn(!this.#isBusy))
+    this.#setIdle()
     return null
   }
 
@@ -389,7 +340,7 @@ export class Agent {
 
   #run(prepared: Prepared, begin: (options: TurnOptions) => RunningTurn): RunningTurn {
     const { live, newId, random = Math.random, onFrame, readBlob = noBlob, putBlob = noStore } = this.#options
-    this.#waitNoLonger()
+    this.#networkWait.stop()
     const abort = new AbortController()
     this.#abort = abort
     this.#wake = false
@@ -421,7 +372,7 @@ export class Agent {
     try {
       const reason = await done
       goesOn = endsWell(reason) && !signal.aborted
-      this.#settle(reason)
+      this.#sent.settle(reason, this.inbox)
       return reason
     } finally {
       this.#running = null
@@ -477,15 +428,6 @@ export class Agent {
     }
   }
 
-  /** A turn has ended: what was sent and is not pending any more was part of it. */
-  #settle(reason: TurnEndReason): void {
-    for (const [id, { resolve }] of this.#sent) {
-      if (isPending(this.inbox, id)) continue
-      this.#sent.delete(id)
-      resolve(reason)
-    }
-  }
-
   #name({ title }: Prepared): void {
     const { live, setTitle, onError } = this.#options
     if (title !== undefined && setTitle !== undefined) {
@@ -496,29 +438,8 @@ export class Agent {
 
   // ── Network and status ────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** What is pending starts once there is a network. */
-  #waitForNetwork(): void {
-    if (this.#stopWaiting === null) {
-      const remove = this.#network.onChange(() => {
-        if (!this.#network.isOnline()) return
-        this.#waitNoLonger()
-        this.#goOn(!this.#isBusy)
-      })
-      this.#stopWaiting = remove
-    }
-    this.#setIdle()
-  }
-
-  /** True when it did wait. */
-  #waitNoLonger(): boolean {
-    const stop = this.#stopWaiting
-    this.#stopWaiting = null
-    stop?.()
-    return stop !== null
-  }
-
   #idleStatus(): AgentStatus {
-    if (this.#stopWaiting !== null && !isEmptyInbox(this.inbox)) return { kind: 'offline', turn: null, step: null }
+    if (this.#networkWait.isWaiting && !isEmptyInbox(this.inbox)) return { kind: 'offline', turn: null, step: null }
     return this.#isInterrupted ? { kind: 'idle', interrupted: true } : { kind: 'idle' }
   }
 

@@ -2,9 +2,8 @@
  * Asking a person whether a call may run: question and decision are events, and only `allowed-once` lets it run
  * (SPEC A23).
  */
-import { approvalsFold, isPendingApproval } from '../core/approvals.ts'
+import { type ApprovalOutcome, approvalsFold, isPendingApproval } from '../core/approvals.ts'
 import type { ToolCallBlock } from '../core/events.ts'
-import type { ApprovalDecided } from '../core/plugin-events.ts'
 import type { Session } from '../core/session.ts'
 import { wellFormedText } from '../core/well-formed.ts'
 import { bounded } from './failure.ts'
@@ -17,7 +16,7 @@ import { isDisposal, Suspended } from './suspended.ts'
  */
 export type ApprovalPolicy = 'ask' | 'never' | { readonly allow: readonly string[] }
 
-export type ApprovalOutcome = ApprovalDecided['outcome']
+export type { ApprovalOutcome }
 /** What a person can say. */
 export type ApprovalAnswer = Extract<ApprovalOutcome, 'allowed-once' | 'rejected'>
 

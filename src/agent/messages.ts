@@ -57,6 +57,14 @@ export function noticeMessage(id: string, text: string, summary: string): UserMe
   return { id: MessageId(id), role: 'user', content: [{ type: 'text', text }], source }
 }
 
+const CONTINUE =
+  'The turn before was cut off before it was finished. Go on from where it stopped: what is said and done above stands, ' +
+  'so do not do it again. Where the outcome of a call is unknown, verify it first.'
+
+/** What a turn begins with that goes on where the one before was cut off. */
+export const continueMessage = (id: string): UserMessage =>
+  noticeMessage(id, CONTINUE, 'Continued after an interruption')
+
 /** The message with other words; what is attached to it stays. */
 export function withText(message: UserMessage, prompt: Prompt): UserMessage {
   const { attachments = message.content.filter(isAttachment) } = prompt

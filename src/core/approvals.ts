@@ -3,7 +3,6 @@ import type { EventOf, SessionEvent } from './events.ts'
 import type { Fold } from './fold.ts'
 import type { SessionSeq } from './ids.ts'
 import { fieldsOf, isText } from './invariants/payload.ts'
-import type { JsonValue } from './json.ts'
 import type { ApprovalDecided } from './plugin-events.ts'
 import { isCount, isString, listOf, membersOf, nullOr } from './value-shapes.ts'
 
@@ -49,7 +48,7 @@ export const approvalsFold: Fold<ApprovalsState> = {
   on: ['approval/asked', 'approval/decided', 'tool/result', 'turn/start', 'turn/end'],
   initial: () => NONE,
   evolve: (state, { event }) => evolveApprovals(state, event),
-  toJSON: state => state as unknown as JsonValue,
+  toJSON: state => state,
   fromJSON(json) {
     if (!isApprovalsState(json)) throw new TypeError('no approvals')
     return json as unknown as ApprovalsState
@@ -120,8 +119,11 @@ export function approvalDecision({
 export const isPendingApproval = ({ pending }: ApprovalsState, callId: string): boolean =>
   pending.some(each => each.callId === callId)
 
-const question = { id: isText, callId: nullOr(isText) }
-const isApprovalsState = membersOf({
-  pending: listOf(membersOf({ ...question, toolName: isText, reason: nullOr(isString), seq: isCount })),
-  decided: listOf(membersOf({ ...question, outcome: value => OUTCOMES.includes(value) })),
-})
+/** A function, so that who folds none does not bundle it. */
+function isApprovalsState(value: unknown): boolean {
+  const question = { id: isText, callId: nullOr(isText) }
+  return membersOf({
+    pending: listOf(membersOf({ ...question, toolName: isText, reason: nullOr(isString), seq: isCount })),
+    decided: listOf(membersOf({ ...question, outcome: each => OUTCOMES.includes(each) })),
+  })(value)
+}

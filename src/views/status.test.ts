@@ -59,6 +59,50 @@ describe('deriveStatus', () => {
     })
   })
 
+  it.each<SessionStatus['agent']>([
+    { kind: 'idle' },
+    { kind: 'idle', interrupted: true },
+    { kind: 'maintenance' },
+    { kind: 'offline', turn: null, step: null },
+    { kind: 'offline', turn: 2, step: 1 },
+    { kind: 'thinking', turn: 1, step: 1 },
+    { kind: 'answering', turn: 1, step: 1 },
+    { kind: 'tool', turn: 1, step: 1, name: 'read', callId: 'c' },
+    { kind: 'approval', turn: 1, step: 1, name: 'mail', callId: 'c' },
+    { kind: 'retrying', turn: 1, step: 1, retry: 2, maxRetries: null, until: 5000, code: 'RATE_LIMIT' },
+  ])('[V13] the phase is what the agent does, told once: %j', agent => {
+    const first = derived(status({}, agent))
+    expect(first).toMatchObject({ phase: agent.kind, agent })
+    expect(derived(status({}, { ...agent }), 1, first)).toBe(first)
+    expect(deriveStatus({ status: status({}, agent), length: 1, ended: new TestError('gone', 'gone') })).toMatchObject({
+      phase: 'ended',
+      agent: { kind: 'idle' },
+    })
+  })
+
+  it.each<[SessionStatus['agent'], SessionStatus['agent']]>([
+    [{ kind: 'idle' }, { kind: 'idle', interrupted: true }],
+    [
+      { kind: 'offline', turn: null, step: null },
+      { kind: 'offline', turn: 1, step: 1 },
+    ],
+    [
+      { kind: 'approval', turn: 1, step: 1, name: 'mail', callId: 'c' },
+      { kind: 'approval', turn: 1, step: 1, name: 'mail', callId: 'd' },
+    ],
+    [
+      { kind: 'retrying', turn: 1, step: 1, retry: 1, maxRetries: 5, until: 5000, code: 'SERVER' },
+      { kind: 'retrying', turn: 1, step: 1, retry: 1, maxRetries: 5, until: 6000, code: 'SERVER' },
+    ],
+  ])('[V13] the same phase with something else to say is another status: %j and %j', (before, after) => {
+    const first = derived(status({}, before))
+    const second = derived(status({}, after), 1, first)
+    expect(second).not.toBe(first)
+    expect(second).toMatchObject({ phase: before.kind, agent: after })
+    expect(second.agent).toEqual(after)
+    expect(derived(status({}, before), 1, second).agent).toEqual(before)
+  })
+
   it('[V13] is the same object until it says something else', () => {
     const tool = (progress?: string) =>
       ({

@@ -2,19 +2,32 @@
  * What a recorded stream says at a glance. Admission does not look into streams, so nothing here trusts their shape
  * (SPEC V14).
  */
-import type { StreamChunk, StreamRecord, Usage } from '../core/events.ts'
-import { StreamAssembler } from '../core/stream.ts'
+import type { StreamRecord, Usage } from '../core/events.ts'
 
 type Shape = Record<string, unknown>
 
 const isRecord = (value: unknown): value is Shape => typeof value === 'object' && value !== null
 const isCount = (value: unknown): value is number => Number.isFinite(value)
 
-/** The token counts in `value`, if it has them. */
+const TOKENS = [
+  'inputTokens',
+  'outputTokens',
+  'totalTokens',
+  'cacheReadTokens',
+  'cacheWriteTokens',
+  'reasoningTokens',
+] as const satisfies readonly (keyof Usage)[]
+
+/** No less than none, and not so many that a sum of them is no number. */
+const isTokens = (value: unknown): value is number => isCount(value) && value >= 0 && value <= Number.MAX_SAFE_INTEGER
+
+/** The token counts in `value`, those of them that are counts; null without input or output. */
 export function asUsage(value: unknown): Usage | null {
-  return isRecord(value) && isCount(value['inputTokens']) && isCount(value['outputTokens'])
-    ? (value as unknown as Usage)
-    : null
+  if (!isRecord(value) || !isTokens(value['inputTokens']) || !isTokens(value['outputTokens'])) return null
+  // JSON has no −0.
+  return Object.fromEntries(
+    TOKENS.filter(key => isTokens(value[key])).map(key => [key, Number(value[key]) + 0]),
+  ) as Usage
 }
 
 /** The last usage a stream reported; null when it reported none. */
@@ -44,32 +57,41 @@ function timesOf(record: unknown): { readonly start: number; readonly end: numbe
   return { start: time0, end }
 }
 
+/** Text of a block: some more of it, or, of a block that is closed, all. */
+type Piece = { readonly index: unknown; readonly kind: unknown; readonly text: string; readonly isAll: boolean }
+
 /** What a person could see of a stream: its text and its reasoning, without what is only white space. */
 export function visibleParts(stream: readonly StreamRecord[]): { readonly text: string; readonly reasoning: string } {
-  const assembler = new StreamAssembler()
-  for (const record of stream) for (const chunk of chunksOf(record)) assembler.push(chunk)
-  const parts = { text: [] as string[], reasoning: [] as string[] }
-  for (const block of assembler.interruptedPrefix()) {
-    if (block.type === 'text' || block.type === 'reasoning') parts[block.type].push(block.text)
+  const blocks = new Map<unknown, Piece>()
+  for (const record of stream) {
+    for (const piece of piecesOf(record)) {
+      const known = blocks.get(piece.index)
+      if (known === undefined || (piece.isAll && !known.isAll)) blocks.set(piece.index, piece)
+      else if (!known.isAll) blocks.set(piece.index, { ...known, text: known.text + piece.text })
+    }
   }
-  return { text: parts.text.join('\n\n'), reasoning: parts.reasoning.join('\n\n') }
+  const seen = [...blocks.values()].filter(({ text }) => text.trim() !== '')
+  const all = (kind: string) => seen.flatMap(each => (each.kind === kind ? [each.text] : [])).join('\n\n')
+  return { text: all('text'), reasoning: all('reasoning') }
 }
 
-/** The chunks of a record that say text or reasoning. */
-function* chunksOf(record: unknown): Generator<StreamChunk> {
+/** What a record says of text and reasoning. */
+function* piecesOf(record: unknown): Generator<Piece> {
   if (!isRecord(record)) return
   const { type, index, texts, chunk } = record
-  if (type === 'chunk') {
-    if (isVisibleChunk(chunk)) yield chunk
-  } else if ((type === 'text-chunks' || type === 'reasoning-chunks') && Array.isArray(texts)) {
-    const delta = type === 'text-chunks' ? 'text-delta' : 'reasoning-delta'
-    for (const text of texts) yield { type: delta, index: index as number, text: String(text) }
+  if (type !== 'chunk') {
+    const kind = kindOf(type, '-chunks')
+    if (kind !== null && Array.isArray(texts))
+      for (const text of texts) yield { index, kind, text: String(text), isAll: false }
+  } else if (isRecord(chunk)) {
+    const isAll = chunk['type'] === 'block-end'
+    const said = isAll ? chunk['block'] : chunk
+    const kind = isAll && isRecord(said) ? said['type'] : kindOf(chunk['type'], '-delta')
+    if (kind !== null && isRecord(said) && typeof said['text'] === 'string') {
+      yield { index: chunk['index'], kind, text: said['text'], isAll }
+    }
   }
 }
 
-function isVisibleChunk(chunk: unknown): chunk is StreamChunk {
-  if (!isRecord(chunk)) return false
-  const { type, text, block } = chunk
-  if (type === 'text-delta' || type === 'reasoning-delta') return typeof text === 'string'
-  return type === 'block-end' && isRecord(block) && typeof block['text'] === 'string'
-}
+const kindOf = (type: unknown, suffix: string): string | null =>
+  ['text', 'reasoning'].find(kind => type === kind + suffix) ?? null

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
+  answered,
   append,
   counter,
   newSession,
@@ -52,6 +53,15 @@ describe('the surface view', () => {
         },
       ],
     })
+  })
+
+  it('[V9, S10] what has no content contributes as the core says', () => {
+    const session = newSession()
+    let view = emptySurface
+    session.subscribe(entry => void (view = evolveSurface(view, entry)))
+    for (const draft of [prompted(''), said([]), answered([]), returned('c', [])]) append(session, draft)
+    expect([...view.nodes].map(({ message }) => message?.role ?? null)).toEqual([null, 'user', null, 'user'])
+    expect(plain(view)).toEqual(plain(surfaceFrom(surfaceNodes(session), 4)))
   })
 
   it('[V9] tells a projected node', () => {

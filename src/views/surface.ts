@@ -2,10 +2,9 @@
  * The surface as a list to show: what the model reads now, where each part comes from and how much of the window it
  * takes (SPEC V9). Read once as a whole, then advanced by what each event did to it.
  */
-import type { Message } from '../core/events.ts'
+import type { Message, SurfaceEvent } from '../core/events.ts'
 import type { Committed, ProjectedMessage } from '../core/fold.ts'
 import type { SessionSeq } from '../core/ids.ts'
-import { contribution, projectMessage } from '../core/messages.ts'
 import { isReplaceSurfaceEvent } from '../core/surface.ts'
 import { Sequence } from './sequence.ts'
 import type { SurfaceNode } from './source.ts'
@@ -65,7 +64,9 @@ export function evolveSurface(state: SurfaceView, { event, surfaceChange }: Comm
   const origin: SurfaceOrigin = isReplaceSurfaceEvent(event)
     ? { kind: 'replaces', seqs: event.sourceEventSeqs ?? [] }
     : APPENDED
-  const item = surfaceItem(seq, projectMessage(event), origin)
+  // Nothing else changes the surface.
+  const { type, data } = event as SurfaceEvent
+  const item = surfaceItem(seq, contribution(type === 'user/message' ? data : data.message), origin)
   const added = sums([item])
   if (surfaceChange.kind === 'append') {
     return {
@@ -97,6 +98,13 @@ function projectNodes(state: SurfaceView, projected: readonly ProjectedMessage[]
   }
   return { ...state, nodes, tokens, messages }
 }
+
+/**
+ * The rule of SPEC S10 once more: a prompt or an answer without content says nothing. A law compares it with the core's,
+ * which would bring the core's sequence of messages along into every page.
+ */
+const contribution = (message: Message): Message | null =>
+  message.content.length === 0 && (message.role === 'system' || message.role === 'assistant') ? null : message
 
 function surfaceItem(seq: SessionSeq, message: Message | null, origin: SurfaceOrigin): SurfaceItem {
   return { seq, message, origin, tokens: message === null ? 0 : estimateTokens(message) }

@@ -4,6 +4,7 @@
  */
 import { refusal } from '../core/errors.ts'
 import type { SessionEvent } from '../core/events.ts'
+import { equalJson } from '../core/json.ts'
 import { Sequence } from './sequence.ts'
 import {
   emptyTranscript,
@@ -117,15 +118,12 @@ function reuseItems(items: Items, known: Items): Items {
   return changes.length === items.length && changes.length === known.length ? known : items.setAll(changes)
 }
 
-/** True when two objects hold the same; lists of seqs are compared by what is in them. */
+/** True when two turns or two items hold the same: the same sequences, and otherwise what is equal. */
 function isSame(left: object, right: object): boolean {
   const values = right as Record<string, unknown>
   const entries = Object.entries(left)
   if (entries.length !== Object.keys(values).length) return false
   return entries.every(([key, value]) => {
-    const other = values[key]
-    if (value === other) return true
-    if (!Array.isArray(value) || !Array.isArray(other)) return false
-    return value.length === other.length && value.every((each, index) => each === other[index])
+    return value === values[key] || (!(value instanceof Sequence) && equalJson(value, values[key]))
   })
 }

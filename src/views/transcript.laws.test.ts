@@ -8,7 +8,7 @@ import { Sequence } from './sequence.ts'
 import { streamDuration, streamUsage, visibleParts } from './stream-facts.ts'
 import { emptyTranscript, evolveTranscript, foldTranscript, streamTranscript, type Transcript } from './transcript.ts'
 import { prependHistory } from './transcript-history.ts'
-import type { ToolItem, TranscriptItem } from './turn-items.ts'
+import type { RetryItem, ToolApproval, ToolItem, TranscriptItem } from './turn-items.ts'
 import { ended, eventsOf, plain, type PlainTurn, plainTurns, startFrame, talk, textFrame } from './view-kit.ts'
 
 const choices = fc.array(fc.nat({ max: 1 << 16 }), { maxLength: 80, size: 'max' })
@@ -41,7 +41,7 @@ function scratch(events: readonly SessionEvent[]): Omit<PlainTurn, 'key'>[] {
   return groups
     .map(({ events: own, start, turn, end }) => {
       const items = scratchItems(own, start).map(item => {
-        if (item.kind === 'attempt') return item
+        if (item.kind === 'attempt' || item.kind === 'retry') return item
         return { ...item, replacedBy: replacedBy(item.kind === 'tool' ? item.resultSeq : item.seq) }
       })
       const [first] = own
@@ -70,6 +70,7 @@ function scratchItems(events: readonly SessionEvent[], start: number): Transcrip
       kind: 'tool',
       key: `${count + 1}:${more.callId}`,
       state: 'asked',
+      approval: null,
       ...nothing,
       error: null,
       replacedBy: null,
@@ -85,7 +86,35 @@ function scratchItems(events: readonly SessionEvent[], start: number): Transcrip
       const { callId, name, arguments: args } = event.data
       const known = latest(callId)
       const tool = known === undefined || known.resultSeq !== null ? addTool({ callId, name, arguments: args }) : known
-      Object.assign(tool, { state: 'running', callSeq: seq, startedAt: time })
+      const isAsked = tool.approval?.state === 'asked'
+      Object.assign(tool, { state: isAsked ? 'waiting' : 'running', callSeq: seq, startedAt: time })
+    } else if (event.type === 'approval/asked') {
+      const { id, callId, toolName, reason = null } = (event.data ?? {}) as Partial<typeof event.data>
+      const tool = latest(callId ?? '')
+      const isKnown = items.some(item => item.kind === 'tool' && item.approval?.id === id)
+      if (!id || !toolName || tool?.resultSeq !== null || isKnown) continue
+      tool.approval = { id, state: 'asked', reason, askedSeq: seq, decidedSeq: null }
+      tool.state = 'waiting'
+    } else if (event.type === 'approval/decided') {
+      const { id, outcome } = (event.data ?? {}) as Partial<typeof event.data>
+      const tool = items.find(item => item.kind === 'tool' && item.approval?.id === id) as Mutable<ToolItem> | undefined
+      if (tool?.state !== 'waiting') continue
+      tool.approval = { ...(tool.approval as ToolApproval), state: outcome ?? 'asked', decidedSeq: seq }
+      tool.state = outcome === 'allowed-once' || tool.callSeq !== null ? 'running' : 'asked'
+    } else if (event.type === 'llm/retry') {
+      const data = (event.data ?? {}) as Partial<typeof event.data>
+      const { retryId, retry, maxRetries = null, delayMs, failure } = data
+      if (typeof retry !== 'number' || retry < 1 || typeof delayMs !== 'number' || failure?.code === undefined) continue
+      items.push({
+        ...{ kind: 'retry', ...base, retryId: String(retryId), retry, maxRetries, delayMs, failure },
+        state: 'waiting',
+      })
+    } else if (event.type === 'llm/retry-started') {
+      const { retryId, retry } = (event.data ?? {}) as Partial<typeof event.data>
+      const last = items.findLast(item => item.kind === 'retry' && item.retryId === retryId) as
+        | Mutable<RetryItem>
+        | undefined
+      if (last?.retry === retry && last !== undefined) last.state = 'started'
     } else if (event.type === 'assistant/attempt') {
       const parts = visibleParts(event.data.stream)
       if (parts.text + parts.reasoning !== '') items.push({ kind: 'attempt', ...base, ...parts })
@@ -113,7 +142,9 @@ function scratchItems(events: readonly SessionEvent[], start: number): Transcrip
       const tool =
         known === undefined || known.resultSeq !== null ? addTool({ callId, name: '', arguments: '' }) : known
       const [block] = event.data.message.content
+      const { approval } = tool
       Object.assign(tool, {
+        approval: approval?.state === 'asked' ? { ...approval, state: 'cancelled' } : approval,
         state: block.isError === true ? 'failed' : 'done',
         resultSeq: seq,
         durationMs: tool.startedAt === null ? null : Math.max(0, time - tool.startedAt),

@@ -1,4 +1,5 @@
 /** What one turn shows: its items, and what an event adds to them (SPEC V3, V4). */
+import { approvalDecision, askedApproval, type ApprovalOutcome } from '../core/approvals.ts'
 import type {
   AssistantMessage,
   ContentBlock,
@@ -13,7 +14,9 @@ import type {
   UserMessage,
 } from '../core/events.ts'
 import type { CallId, SessionSeq } from '../core/ids.ts'
+import { fieldsOf } from '../core/invariants/payload.ts'
 import { isReplaceSurfaceEvent, isSurfaceEvent } from '../core/surface.ts'
+import { asRetry, type PlannedRetry } from './retry-facts.ts'
 import { Sequence } from './sequence.ts'
 import { asUsage, streamDuration, streamUsage, visibleParts } from './stream-facts.ts'
 
@@ -45,6 +48,17 @@ export type AnswerItem = Shown<'answer'> &
     /** From its first chunk to its last, ms; null when no chunk was recorded. */
     readonly durationMs: number | null
   }
+/** Whether a call may run, where somebody was asked (SPEC A23). */
+export type ToolApproval = {
+  /** Names the question: what answers it says so. */
+  readonly id: string
+  /** `asked`: nobody has decided. `cancelled` also when the call was answered before anybody did. */
+  readonly state: 'asked' | ApprovalOutcome
+  /** Why it has to be asked for, in words. */
+  readonly reason: string | null
+  readonly askedSeq: SessionSeq
+  readonly decidedSeq: SessionSeq | null
+}
 /**
  * A tool call, one item from being asked for to its result. Calls follow the answer that asked for them, in its order.
  * A result without a call in its turn has an item of its own, with an empty name.
@@ -54,7 +68,10 @@ export type ToolItem = Shown<'tool'> & {
   readonly name: string
   /** As the model wrote them. */
   readonly arguments: string
-  readonly state: 'asked' | 'running' | 'done' | 'failed'
+  /** `waiting`: for a person, while `approval` is asked and not decided. */
+  readonly state: 'asked' | 'waiting' | 'running' | 'done' | 'failed'
+  /** The latest question about it; null when it was not asked for. */
+  readonly approval: ToolApproval | null
   /** The answer that asked for it, the record of its start, and its result; null while there is none. */
   readonly askedSeq: SessionSeq | null
   readonly callSeq: SessionSeq | null
@@ -75,6 +92,16 @@ export type AttemptItem = Shown<'attempt'> & {
   readonly text: string
   readonly reasoning: string
 }
+/**
+ * A failed model call is tried again. `waiting` until the next try starts; where the turn has gone on or ended, that try
+ * never came.
+ */
+export type RetryItem = Shown<'retry'> &
+  PlannedRetry & {
+    readonly seq: SessionSeq
+    readonly time: number
+    readonly state: 'waiting' | 'started'
+  }
 /** From here on the model reads `message` instead of the events in `replaces`. */
 export type ReplacementItem = Shown<'replacement'> &
   Said & {
@@ -83,8 +110,9 @@ export type ReplacementItem = Shown<'replacement'> &
     /** The surface events it was made from, in the order it cites them. */
     readonly replaces: readonly SessionSeq[]
   }
-export type TranscriptItem = SystemItem | UserItem | AnswerItem | ToolItem | AttemptItem | ReplacementItem
+export type TranscriptItem = SystemItem | UserItem | AnswerItem | ToolItem | AttemptItem | RetryItem | ReplacementItem
 export type Items = Sequence<TranscriptItem>
+type Found<Item> = { readonly position: number; readonly item: Item }
 
 /**
  * Where things are among the items of one turn: a cache of what they say. It belongs to one list and moves along to the
@@ -95,6 +123,10 @@ export class ItemIndex {
   readonly surface: Map<number, number> = new Map()
   /** Position of the latest item of a call id, and how many items have that id. */
   readonly calls: Map<string, { readonly position: number; readonly count: number }> = new Map()
+  /** Position of the call each question is about, by the id of the question. */
+  readonly approvals: Map<string, number> = new Map()
+  /** Position of the latest retry of a chain, by its id. */
+  readonly retries: Map<string, number> = new Map()
   #items: Items = Sequence.empty
 
   /** Makes this the index of `items`. */
@@ -103,6 +135,8 @@ export class ItemIndex {
     this.#items = items
     this.surface.clear()
     this.calls.clear()
+    this.approvals.clear()
+    this.retries.clear()
     let position = 0
     for (const item of items) this.#add(item, position++)
   }
@@ -125,17 +159,37 @@ export class ItemIndex {
       const count = (this.calls.get(item.callId)?.count ?? 0) + 1
       this.calls.set(item.callId, { position, count })
       if (item.resultSeq !== null) this.surface.set(item.resultSeq, position)
+      if (item.approval !== null) this.approvals.set(item.approval.id, position)
+    } else if (item.kind === 'retry') {
+      this.retries.set(item.retryId, position)
     } else if (item.kind !== 'attempt') {
       this.surface.set(item.seq, position)
     }
   }
 
   /** The latest call with this id, when it has no result yet. */
-  openTool(callId: CallId): { readonly position: number; readonly item: ToolItem } | null {
-    const position = this.calls.get(callId)?.position
-    const item = position === undefined ? undefined : this.#items.at(position)
-    if (position === undefined || item?.kind !== 'tool' || item.resultSeq !== null) return null
-    return { position, item }
+  openTool(callId: string): Found<ToolItem> | null {
+    const found = this.#find('tool', this.calls.get(callId)?.position)
+    return found?.item.resultSeq === null ? found : null
+  }
+
+  /** The call whose latest question is this one. */
+  askedTool(approvalId: string): Found<ToolItem> | null {
+    const found = this.#find('tool', this.approvals.get(approvalId))
+    return found?.item.approval?.id === approvalId ? found : null
+  }
+
+  /** The latest retry of a chain. */
+  retry(retryId: unknown): Found<RetryItem> | null {
+    return this.#find('retry', this.retries.get(retryId as string))
+  }
+
+  #find<Kind extends TranscriptItem['kind']>(
+    kind: Kind,
+    position = -1,
+  ): Found<Extract<TranscriptItem, { readonly kind: Kind }>> | null {
+    const item = position < 0 ? undefined : this.#items.at(position)
+    return item?.kind === kind ? { position, item: item as Extract<TranscriptItem, { readonly kind: Kind }> } : null
   }
 }
 
@@ -144,13 +198,22 @@ export class ItemIndex {
  * that moves along.
  */
 export function addToItems(items: Items, event: SessionEvent, start: number, index: ItemIndex): Items {
-  const isShown = event.type === 'tool/call' || event.type === 'assistant/attempt' || isSurfaceEvent(event)
-  if (!isShown) return items
+  if (!isSurfaceEvent(event) && !LOG_ONLY.has(event.type)) return items
   index.read(items)
-  if (event.type === 'tool/call') return startTool(index, event)
-  if (event.type === 'assistant/attempt') return addAttempt(items, index, event)
   if (isReplaceSurfaceEvent(event)) return index.append(replacementItem(index, event, start))
   switch (event.type) {
+    case 'tool/call':
+      return startTool(index, event)
+    case 'assistant/attempt':
+      return addAttempt(items, index, event)
+    case 'approval/asked':
+      return askApproval(items, index, event)
+    case 'approval/decided':
+      return decideApproval(items, index, event)
+    case 'llm/retry':
+      return addRetry(items, index, event)
+    case 'llm/retry-started':
+      return startRetry(items, index, event)
     case 'system/message':
       return index.append({ kind: 'system', ...said(event), message: event.data.message })
     case 'user/message':
@@ -159,8 +222,20 @@ export function addToItems(items: Items, event: SessionEvent, start: number, ind
       return addAnswer(index, event)
     case 'tool/result':
       return finishTool(index, event)
+    default:
+      return items
   }
 }
+
+/** What shows something without being on the surface. */
+const LOG_ONLY: ReadonlySet<string> = new Set([
+  'tool/call',
+  'assistant/attempt',
+  'approval/asked',
+  'approval/decided',
+  'llm/retry',
+  'llm/retry-started',
+])
 
 const keyOf = (seq: SessionSeq): string => String(seq)
 
@@ -172,6 +247,21 @@ function addAttempt(items: Items, index: ItemIndex, { seq, time, data }: EventOf
   const { text, reasoning } = visibleParts(data.stream)
   if (text === '' && reasoning === '') return items
   return index.append({ kind: 'attempt', key: keyOf(seq), seq, time, text, reasoning })
+}
+
+function addRetry(items: Items, index: ItemIndex, event: EventOf<'llm/retry'>): Items {
+  const { seq, time } = event
+  const planned = asRetry(event.data)
+  return planned === null
+    ? items
+    : index.append({ kind: 'retry', key: keyOf(seq), seq, time, ...planned, state: 'waiting' })
+}
+
+function startRetry(items: Items, index: ItemIndex, { data }: EventOf<'llm/retry-started'>): Items {
+  const { retryId, retry } = fieldsOf(data)
+  const found = index.retry(retryId)
+  if (found === null || found.item.retry !== retry || found.item.state !== 'waiting') return items
+  return index.set(found.position, { ...found.item, state: 'started' })
 }
 
 function addAnswer(index: ItemIndex, event: EventOf<'assistant/message'>): Items {
@@ -200,6 +290,7 @@ function newTool(index: ItemIndex, callId: CallId, name: string, args: string): 
     name,
     arguments: args,
     state: 'asked',
+    approval: null,
     askedSeq: null,
     callSeq: null,
     resultSeq: null,
@@ -214,8 +305,35 @@ function newTool(index: ItemIndex, callId: CallId, name: string, args: string): 
 function startTool(index: ItemIndex, { seq, time, data }: EventOf<'tool/call'>): Items {
   const open = index.openTool(data.callId)
   const item = open?.item ?? newTool(index, data.callId, data.name, data.arguments)
-  const started: ToolItem = { ...item, state: 'running', callSeq: seq, startedAt: time }
+  const started = opened({ ...item, callSeq: seq, startedAt: time })
   return open === null ? index.append(started) : index.set(open.position, started)
+}
+
+/** A call without a result, in the state its approval and its record leave it in. */
+function opened(item: ToolItem): ToolItem {
+  const asked = item.approval?.state
+  const isRunning = item.callSeq !== null || asked === 'allowed-once'
+  return { ...item, state: asked === 'asked' ? 'waiting' : isRunning ? 'running' : 'asked' }
+}
+
+function askApproval(items: Items, index: ItemIndex, event: EventOf<'approval/asked'>): Items {
+  const asked = askedApproval(event)
+  if (asked === null || asked.callId === null || index.askedTool(asked.id) !== null) return items
+  const open = index.openTool(asked.callId)
+  if (open === null) return items
+  const { id, reason, seq } = asked
+  index.approvals.set(id, open.position)
+  const approval: ToolApproval = { id, state: 'asked', reason, askedSeq: seq, decidedSeq: null }
+  return index.set(open.position, opened({ ...open.item, approval }))
+}
+
+function decideApproval(items: Items, index: ItemIndex, event: EventOf<'approval/decided'>): Items {
+  const decision = approvalDecision(event)
+  const found = decision === null ? null : index.askedTool(decision.id)
+  const approval = found?.item.approval
+  if (decision === null || found === null || approval?.state !== 'asked') return items
+  const decided: ToolApproval = { ...approval, state: decision.outcome, decidedSeq: event.seq }
+  return index.set(found.position, opened({ ...found.item, approval: decided }))
 }
 
 function finishTool(index: ItemIndex, { seq, time, data }: EventOf<'tool/result'>): Items {
@@ -223,9 +341,11 @@ function finishTool(index: ItemIndex, { seq, time, data }: EventOf<'tool/result'
   const { callId } = data.message.source
   const open = index.openTool(callId)
   const item = open?.item ?? newTool(index, callId, '', '')
+  const { approval } = item
   const finished: ToolItem = {
     ...item,
     state: block.isError === true ? 'failed' : 'done',
+    approval: approval?.state === 'asked' ? { ...approval, state: 'cancelled' } : approval,
     resultSeq: seq,
     // Clocks are set back; a call takes no less than no time.
     durationMs: item.startedAt === null ? null : Math.max(0, time - item.startedAt),
@@ -257,7 +377,7 @@ export function markReplaced(items: Items, seqs: readonly SessionSeq[], by: Sess
   for (const seq of seqs) {
     const position = index.surface.get(seq)
     const item = position === undefined ? undefined : items.at(position)
-    if (position === undefined || item === undefined || item.kind === 'attempt') continue
+    if (position === undefined || item === undefined || !('replacedBy' in item)) continue
     changes.push([position, { ...item, replacedBy: by }])
   }
   return changes.length === 0 ? items : index.setAll(changes)

@@ -74,6 +74,31 @@ export const attempted = (stream: readonly unknown[], turn = 1, step = 1): Draft
   type: 'assistant/attempt',
   data: { turn, step, stream },
 })
+export const questioned = (id: unknown, callId?: unknown, more: object = {}): Draft => ({
+  type: 'approval/asked',
+  data: { id, toolName: 'read', ...(callId === undefined ? {} : { callId }), ...more },
+})
+export const decided = (id: unknown, outcome: unknown = 'allowed-once'): Draft => ({
+  type: 'approval/decided',
+  data: { id, outcome },
+})
+/** Without a `limit` there is no last one. */
+export const retryPlanned = (
+  retryId: unknown,
+  retry: unknown = 1,
+  { limit = 5, ...more }: { readonly limit?: number | null; readonly [key: string]: unknown } = {},
+): Draft => ({
+  type: 'llm/retry',
+  data: {
+    ...{ retryId, turn: 1, step: 1, provider: 'demo', policyKey: 'default', retry, delayMs: 500 },
+    ...(limit === null ? { mode: 'always' } : { mode: 'normal', maxRetries: limit }),
+    ...{ failure: { message: 'reset', code: 'TRANSPORT' }, ...more },
+  },
+})
+export const retryStarted = (retryId: unknown, retry: unknown = 1): Draft => ({
+  type: 'llm/retry-started',
+  data: { retryId, turn: 1, step: 1, retry },
+})
 const modelMessage = (content: readonly ContentBlock[], id: string): AssistantMessage => ({
   id: MessageId(id),
   role: 'assistant',
@@ -104,8 +129,9 @@ export const answer = (
 
 /**
  * A session with everything a transcript shows, from a list of choices: turns that end well, badly or not at all, steps,
- * calls side by side whose results come in any order, call ids that come again, failed attempts, stopped answers, things
- * said between turns, pruned results, condensed ranges with records of the work, and new prompts.
+ * calls side by side whose results come in any order, call ids that come again, calls that are asked for, decided or not,
+ * failed attempts and their retries, stopped answers, things said between turns, pruned results, condensed ranges with
+ * records of the work, new prompts, and payloads of plugins that fit nowhere.
  */
 export function talk(choices: readonly number[]): {
   readonly session: Session
@@ -113,6 +139,7 @@ export function talk(choices: readonly number[]): {
 } {
   const session = newSession()
   const entries: Committed[] = []
+  const questions: string[] = []
   session.subscribe(entry => entries.push(entry))
   let next = 0
   const pick = (below: number): number => (choices[next++] ?? 0) % below
@@ -120,6 +147,7 @@ export function talk(choices: readonly number[]): {
 
   for (let turn = 1; next < choices.length; turn += 1) {
     if (pick(4) === 1) put(said(`aside ${turn}`))
+    astray()
     if (pick(6) === 1 && turn > 1) put(returned(`stray-${turn}`, 'ok', {}, turn - 1))
     put(turnStart(turn))
     const steps = 1 + pick(3)
@@ -128,8 +156,12 @@ export function talk(choices: readonly number[]): {
       if (session.surface.length === 0) put(prompted(pick(2) === 1 ? '' : 'prompt', turn, step))
       if (step === 1) put(said(`question ${turn}`))
       if (pick(3) === 1) put({ type: 'session/title', data: { title: String(turn) } })
-      if (pick(4) === 1)
+      for (let retry = 1; pick(4) === 1; retry += 1) {
         put(attempted([[], [streamed(' ')], [thought('hm'), streamed('half')]][pick(3)] ?? [], turn, step))
+        if (pick(3) === 1) break
+        put(retryPlanned(`retry-${turn}-${step}`, retry, { limit: pick(2) === 1 ? null : 5 }))
+        if (pick(4) !== 1) put(retryStarted(`retry-${turn}-${step}`, retry))
+      }
       put(headed('change'))
       runStep(turn, step)
       if (pick(3) === 1) prune()
@@ -159,11 +191,34 @@ export function talk(choices: readonly number[]): {
     )
     const open: { id: string; call: number }[] = []
     for (const id of interrupted ? [] : ids) {
+      if (pick(6) === 1) question(id)
       if (pick(8) === 1) continue
       open.push({ id, call: put(called(id, turn, step)) })
+      if (pick(3) === 1) question(id)
+      if (pick(3) === 1) decide()
+      astray()
       if (pick(2) === 1) finish(turn, step, open)
     }
     while (open.length > 0 && pick(8) !== 1) finish(turn, step, open)
+  }
+
+  /** Somebody is asked about a call. Now and then the name of the question is one that was used. */
+  function question(callId: string): void {
+    const id = pick(8) === 1 ? `q-${pick(session.length)}` : `q-${session.length}`
+    put(questioned(id, callId, pick(2) === 1 ? { reason: 'it writes' } : {}))
+    questions.push(id)
+    if (pick(2) === 1) decide()
+  }
+
+  /** Somebody decides, mostly about what was asked last. */
+  function decide(): void {
+    const id = questions.at(pick(4) === 1 ? pick(questions.length || 1) : -1)
+    put(decided(id ?? 'nothing', OUTCOMES[pick(OUTCOMES.length)]))
+  }
+
+  /** Something that no reader of the log finds a place for. */
+  function astray(): void {
+    if (pick(5) === 1) put(ASTRAY[pick(ASTRAY.length)] as Draft)
   }
 
   function finish(turn: number, step: number, open: { id: string; call: number }[]): void {
@@ -214,6 +269,20 @@ export function talk(choices: readonly number[]): {
 }
 
 const USAGE: StreamChunk = { type: 'usage', usage: { inputTokens: 10, outputTokens: 2 } }
+const OUTCOMES = ['allowed-once', 'rejected', 'cancelled', 'unavailable'] as const
+const ASTRAY: readonly Draft[] = [
+  ...[undefined, 'no such call', 7, ''].map(callId => questioned('stray', callId)),
+  questioned('', 'again'),
+  questioned('stray', 'again', { toolName: null }),
+  questioned('__proto__', 'again'),
+  ...['stray', '__proto__', null].map(id => decided(id)),
+  ...['__proto__', 0, '1'].map(retry => retryPlanned('retry-1-1', retry)),
+  ...[{ failure: { message: 'no code' } }, { delayMs: null }].map(more => retryPlanned('retry-1-1', 1, more)),
+  retryPlanned('__proto__', 1),
+  ...[9, '1'].map(retry => retryStarted('retry-1-1', retry)),
+  retryStarted('__proto__', 1),
+  ...['approval/asked', 'approval/decided', 'llm/retry', 'llm/retry-started'].map(type => ({ type, data: null })),
+]
 const REASONS: readonly TurnEndReason[] = [
   { kind: 'completed' },
   { kind: 'aborted', reason: { kind: 'user' } },
