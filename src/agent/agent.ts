@@ -13,6 +13,7 @@ import {
   planRemoval,
   planReturn,
 } from '../core/inbox.ts'
+import { snapshotJson } from '../core/json.ts'
 import { lastTurnFold } from '../core/last-turn.ts'
 import type { AgentStatus } from '../core/live.ts'
 import type { InboxSplice } from '../core/plugin-events.ts'
@@ -36,7 +37,7 @@ import {
 } from './messages.ts'
 import { alwaysOnline, type Network } from './network.ts'
 import { NetworkWait } from './network-wait.ts'
-import { openStepOf, type ResumePolicy } from './open-step.ts'
+import { MAX_INTERRUPTIONS, openStepOf, type ResumePolicy } from './open-step.ts'
 import type { RequestMemory } from './request.ts'
 import { type SentMessage, SentMessages } from './sent-messages.ts'
 import { type AgentSetup, type Prepared, prepare } from './setup.ts'
@@ -44,9 +45,6 @@ import { proposeTitle } from './titling.ts'
 import { continueTurn, endsWell, failTurn, runTurn, type RunningTurn, type TurnOptions } from './turn.ts'
 
 export type { AgentOptions, AgentSetup, RunningTurn, SentMessage }
-
-/** After so many turns in a row that were cut off, none starts by itself. */
-const MAX_INTERRUPTIONS = 3
 
 export class Agent {
   readonly #options: AgentOptions
@@ -64,7 +62,7 @@ export class Agent {
   /** Something was sent that must not start a turn yet: what is pending starts one as soon as it may. */
   #wake = false
   readonly #networkWait: NetworkWait
-  #isDisposing = false
+  #isClosing = false
   /** Stops the making of a title. */
   #naming: AbortController | null = null
   #status: AgentStatus = { kind: 'idle' }
@@ -84,10 +82,12 @@ export class Agent {
   /**
    * Takes up what the log was left with: a turn that waits for an approval goes on waiting for it, a message that was
    * taken and never said is pending again, and, where the policy is `auto`, what was cut off or is pending goes on
-   * (SPEC A25). To be called once the session is open; whatever else is asked of the agent calls it.
+   * (SPEC A25). To be called once the session is open, and when it stays open after all; whatever else is asked of a
+   * new agent calls it.
    */
   start(): void {
-    if (this.#isStarted || this.#isDisposing) return
+    this.#isClosing = false
+    if (this.#isStarted) return
     this.#isStarted = true
     const { session } = this.#options.live
     if (session.fold(turnsFold).openTurn !== null && this.#continueOpenTurn()) return
@@ -134,7 +134,7 @@ export class Agent {
    */
   inject({ text, summary = text }: { readonly text: string; readonly summary?: string }): MessageId {
     promptContent({ text })
-    this.start()
+    this.#ready()
     const message = noticeMessage(this.#options.newId(), text, summary)
     this.#splice(planInsertion(this.inbox, 'next-step', message))
     return message.id
@@ -147,11 +147,11 @@ export class Agent {
    */
   sayAgain(messages: readonly UserMessage[]): SentMessage {
     const said = checkMessages(messages)
-    this.start()
+    this.#ready()
     if (this.#isBusy || !isEmptyInbox(this.inbox)) throw busy('say something again')
-    this.#prepare()
+    const prepared = this.#prepare()
     for (const message of said.slice(0, -1)) this.#splice(planInsertion(this.inbox, 'next-step', message))
-    return this.#take('next-turn', said.at(-1) as UserMessage)
+    return this.#take('next-turn', said.at(-1) as UserMessage, prepared)
   }
 
   /**
@@ -161,9 +161,10 @@ export class Agent {
    * @throws {AgentError} `tool`, `setup`, and whatever the setup throws.
    */
   resume(): RunningTurn | null {
-    this.start()
+    this.#ready()
     if (this.#isBusy) {
       this.#wakeAfterStop()
+      this.#wake ||= this.#maintenance !== null
       return null
     }
     if (!isEmptyInbox(this.inbox)) return this.#startOrWait(this.#prepare(), null)
@@ -181,7 +182,7 @@ export class Agent {
   removeQueued(messageId: string): boolean {
     if (!this.#splice(planRemoval(this.inbox, messageId))) return false
     this.#sent.remove(messageId)
-    this.#setIdle()
+    this.#wasTakenBack()
     return true
   }
 
@@ -190,7 +191,7 @@ export class Agent {
     const pending = pendingMessages(this.inbox)
     commitSplices(this.#options.live.session, planCancellation(this.inbox))
     for (const { id } of pending) this.#sent.remove(id)
-    this.#setIdle()
+    this.#wasTakenBack()
     return pending.length
   }
 
@@ -218,7 +219,7 @@ export class Agent {
   cancel(cause: CancelCause = { kind: 'user' }): void {
     this.#wake = false
     this.#networkWait.stop()
-    this.#abort?.abort(cause)
+    this.#abort?.abort(isJson(cause) ? cause : { kind: 'user' })
     this.#setIdle()
   }
 
@@ -233,44 +234,50 @@ export class Agent {
    * @throws {AgentError} `busy`, at once, unless the agent is idle.
    */
   maintain<Result>(work: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
-    this.start()
+    this.#ready()
     if (this.#isBusy) throw busy('do that')
     this.#wake = this.#networkWait.stop()
     const abort = new AbortController()
     this.#abort = abort
-    this.#setStatus({ kind: 'maintenance' })
-    const maintenance = (async () => {
-      try {
-        return await work(abort.signal)
-      } finally {
+    // It begins once the agent is known to be busy with it.
+    const maintenance = Promise.resolve()
+      .then(() => work(abort.signal))
+      .finally(() => {
         this.#maintenance = null
         this.#abort = null
         this.#goOn(this.#wake)
-      }
-    })()
+      })
     this.#maintenance = maintenance
+    this.#setStatus({ kind: 'maintenance' })
     return maintenance
   }
 
   /**
    * Stops what runs and waits until its end is committed. A turn that waits for a person is left open, and goes on when the
-   * session is opened again. What waits stays in the inbox.
+   * session is opened again. What waits stays in the inbox. From now on nothing is taken, until `start` is called again.
    */
   async dispose(): Promise<void> {
-    this.#isDisposing = true
+    this.#isClosing = true
     this.#naming?.abort()
     this.cancel({ kind: 'disposed' })
     await this.#running?.done
     await this.#maintenance?.catch(() => undefined) // its caller's to hear of
-    this.#isDisposing = false
     this.#isStarted = false
+  }
+
+  /** @throws {AgentError} `closed` while the session is being closed: what was taken then would be stored nowhere. */
+  #ready(): void {
+    if (this.#isClosing) throw new AgentError('closed', 'The session of this agent is being closed')
+    this.start()
   }
 
   // ── Taking messages ───────────────────────────────────────────────────────────────────────────────────────────────
 
-  #take(target: InboxTarget, message: UserMessage): SentMessage {
-    this.start()
-    const turn = this.#isBusy ? this.#queue(target, message) : (this.#begin(this.#prepare(), message)?.turn ?? null)
+  #take(target: InboxTarget, message: UserMessage, prepared?: Prepared): SentMessage {
+    this.#ready()
+    const turn = this.#isBusy
+      ? this.#queue(target, message)
+      : (this.#begin(prepared ?? this.#prepare(), message)?.turn ?? null)
     return this.#sent.add(message, turn, this.inbox)
   }
 
@@ -289,6 +296,12 @@ export class Agent {
     if (startsAlone) return this.#start(prepared, message)
     this.#splice(planInsertion(this.inbox, 'next-turn', message))
     return this.#startOrWait(prepared, null)
+  }
+
+  /** There may be nothing left to wait for the network with. */
+  #wasTakenBack(): void {
+    if (isEmptyInbox(this.inbox)) this.#networkWait.stop()
+    this.#setIdle()
   }
 
   #splice(splice: InboxSplice | null): boolean {
@@ -359,7 +372,7 @@ export class Agent {
       readBlob,
       attach: (data, name) => attachmentBlock(data, name, putBlob),
       nextRevision: () => (this.#revision += 1),
-      onFrame: frame => onFrame?.(frame),
+      onFrame: frame => this.#tell(() => onFrame?.(frame)),
       onActivity: activity => this.#setStatus(activity),
     })
     this.#running = { turn, done: this.#untilEnd(done, abort.signal, prepared) }
@@ -384,7 +397,7 @@ export class Agent {
 
   /** Starts what is pending, if it `may`. */
   #goOn(may: boolean): void {
-    if (may && !this.#isDisposing && !isEmptyInbox(this.inbox)) this.#startPending()
+    if (may && !this.#isClosing && !isEmptyInbox(this.inbox)) this.#startPending()
     else this.#setIdle()
   }
 
@@ -407,7 +420,8 @@ export class Agent {
     try {
       const prepared = this.#prepare()
       const isIdempotent = (name: string) => prepared.tools.get(name)?.isIdempotent === true
-      const state = { turns: session.fold(turnsFold), approvals: session.fold(approvalsFold) }
+      const { interruptions } = session.fold(lastTurnFold)
+      const state = { turns: session.fold(turnsFold), approvals: session.fold(approvalsFold), interruptions }
       const step = openStepOf({ ...state, policy: this.#resumePolicy, isIdempotent }, session.messages)
       if (step !== null && step.calls.length > 0) {
         this.#run(prepared, options => continueTurn(step, options))
@@ -432,7 +446,10 @@ export class Agent {
     const { live, setTitle, onError } = this.#options
     if (title !== undefined && setTitle !== undefined) {
       const abort = (this.#naming = new AbortController())
-      proposeTitle(live.session, title, setTitle, abort.signal).catch((error: unknown) => onError?.(error))
+      proposeTitle(live.session, title, setTitle, abort.signal).catch((error: unknown) => {
+        // What comes after the session was closed is nobody's failure.
+        if (!abort.signal.aborted) onError?.(error)
+      })
     }
   }
 
@@ -452,9 +469,28 @@ export class Agent {
     }
   }
 
+  /** Whoever listens has no say in what is logged. */
+  #tell(tell: () => void): void {
+    try {
+      tell()
+    } catch (error) {
+      this.#options.onError?.(error)
+    }
+  }
+
   #setStatus(status: AgentStatus): void {
     this.#status = status
-    this.#options.onStatus?.(status)
+    this.#tell(() => this.#options.onStatus?.(status))
+  }
+}
+
+/** What a log takes. */
+function isJson(value: unknown): boolean {
+  try {
+    snapshotJson(value)
+    return typeof value === 'object' && value !== null
+  } catch {
+    return false
   }
 }
 

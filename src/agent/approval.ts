@@ -82,14 +82,17 @@ export class ApprovalDesk {
    */
   async ask(callId: string, { wasAsked, commit, signal }: Question): Promise<ApprovalAnswer | 'unavailable' | null> {
     if (!wasAsked && !this.#isOpen()) return 'unavailable'
+    let committed: ApprovalAnswer | null = null
     const answered = new Promise<ApprovalAnswer>(resolve => {
       this.#waiting.set(callId, answer => {
         commit(answer)
+        committed = answer
         resolve(answer)
       })
     })
     try {
-      return await orAborted(answered, signal)
+      // What was answered in the moment of the abort counts.
+      return (await orAborted(answered, signal)) ?? committed
     } finally {
       this.#waiting.delete(callId)
     }

@@ -170,7 +170,7 @@ async function* untilAborted<Item>(source: AsyncIterable<Item>, signal: AbortSig
       stop = () => resolve(null)
       if (signal.aborted) stop()
       // After a stop its late failure is the cancellation's own echo.
-      iterator.next().then(resolve, reject)
+      new Promise<IteratorResult<Item, unknown>>(next => next(iterator.next())).then(resolve, reject)
     })
   try {
     for (;;) {
@@ -181,6 +181,8 @@ async function* untilAborted<Item>(source: AsyncIterable<Item>, signal: AbortSig
   } finally {
     signal.removeEventListener('abort', onAbort)
     // Lets the source clean up; a source that is stuck is not waited for, and a failing clean-up is not the turn's.
-    iterator.return?.()?.then(undefined, () => undefined)
+    Promise.resolve()
+      .then(() => iterator.return?.())
+      .catch(() => undefined)
   }
 }

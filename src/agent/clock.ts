@@ -7,11 +7,18 @@ export type Clock = {
   readonly after: (ms: number, work: () => void) => () => void
 }
 
+/** Longest wait a timer of the platform takes, ms: a longer one it would not wait at all. */
+const MAX_TIMER = 2 ** 31 - 1
+
 /** The platform's. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   after(ms, work) {
-    const timer = setTimeout(work, ms)
+    let timer: ReturnType<typeof setTimeout>
+    const wait = (left: number) => {
+      timer = setTimeout(() => (left > MAX_TIMER ? wait(left - MAX_TIMER) : work()), Math.min(left, MAX_TIMER))
+    }
+    wait(ms)
     return () => clearTimeout(timer)
   },
 }

@@ -9,8 +9,10 @@ export type AgentErrorCode =
   | 'malformed-prompt'
   /** A tool is declared twice, or its schema or a limit of it makes no sense. */
   | 'tool'
-  /** A limit of the setup makes no sense. */
+  /** Something of the setup makes no sense: a limit, a prompt that is no text, what a hook answers. */
   | 'setup'
+  /** The session of this agent is being closed. Nothing was logged. */
+  | 'closed'
   /** The agent is doing something else, and what was asked for cannot wait. */
   | 'busy'
   /** What would be sent is not what the log says (SPEC A4). Nothing was sent. */

@@ -1,6 +1,7 @@
 /** Where others have a say in a turn: asked in order, at fixed points (SPEC A20). */
 import type { LlmFailure, ToolCallBlock, UserMessage } from '../core/events.ts'
 import type { Session } from '../core/session.ts'
+import { AgentError } from './errors.ts'
 
 /** What a hook is told about where the turn is. */
 export type HookPlace = {
@@ -49,12 +50,18 @@ export async function decideStep(
   let decision: Extract<PreStepDecision, { kind: 'enter' }> = { kind: 'enter', messages }
   for (const { preStep } of hooks) {
     const { messages: entering, startsRequestSeries = false } = decision
-    const next = await preStep?.({ ...place, messages: entering, startsRequestSeries })
-    if (next?.kind === 'reject') return next
-    if (next !== undefined) decision = next
+    // Hooks are somebody else's code: what they answer is looked at.
+    const next = (await preStep?.({ ...place, messages: entering, startsRequestSeries })) ?? null
+    if (next === null) continue
+    if (next.kind === 'reject') return next
+    if ((next.kind as string) !== 'enter' || !Array.isArray(next.messages)) throw unknownAnswer('preStep')
+    decision = next
   }
   return decision
 }
+
+const unknownAnswer = (hook: keyof AgentHooks) =>
+  new AgentError('setup', `A ${hook} hook answered with what is none of its decisions`)
 
 const STRICTNESS = { allow: 0, ask: 1, deny: 2 }
 
@@ -67,8 +74,10 @@ export async function decideCall(
   let decision = first
   for (const { preExecute } of hooks) {
     if (decision.kind === 'deny') break
-    const next = await preExecute?.(place)
-    if (next !== undefined && STRICTNESS[next.kind] > STRICTNESS[decision.kind]) decision = next
+    const next = (await preExecute?.(place)) ?? null
+    if (next === null) continue
+    if (!Object.hasOwn(STRICTNESS, next.kind)) throw unknownAnswer('preExecute')
+    if (STRICTNESS[next.kind] > STRICTNESS[decision.kind]) decision = next
   }
   return decision
 }

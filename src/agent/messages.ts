@@ -76,6 +76,7 @@ const isAttachment = (block: ContentBlock): block is ImageBlock | FileBlock =>
 
 /** Messages to be said again, checked as what comes from outside. @throws {AgentError} `malformed-prompt`. */
 export function checkMessages(messages: readonly UserMessage[]): readonly UserMessage[] {
-  if (messages.length > 0 && messages.every(isUserMessage)) return snapshotJson(messages)
-  throw new AgentError('malformed-prompt', 'Expected messages that a person could say')
+  const isDistinct = new Set(messages.map(({ id }) => id)).size === messages.length
+  if (messages.length > 0 && isDistinct && messages.every(isUserMessage)) return snapshotJson(messages)
+  throw new AgentError('malformed-prompt', 'Expected messages that a person could say, each once')
 }

@@ -396,11 +396,14 @@ describe('closing and opening', () => {
     await settled()
     kit.agent.cancel()
     const disposed = kit.agent.dispose()
-    kit.agent.send({ text: 'three' })
+    // What is not taken is not lost without a word.
+    expect(() => kit.agent.send({ text: 'three' })).toThrow(expect.objectContaining({ code: 'closed' }) as Error)
     await disposed
     await settled()
+    expect(() => kit.agent.resume()).toThrow(expect.objectContaining({ code: 'closed' }) as Error)
     expect([kit.agent.running, model.requests.length]).toEqual([null, 1])
-    expect(inboxOf(kit)).toEqual(waiting('two', 'three'))
+    expect(inboxOf(kit)).toEqual(waiting('two'))
+    kit.agent.start()
     const last = kit.agent.send({ text: 'four' })
     expect(last.turn).toBeNull()
     await settled()

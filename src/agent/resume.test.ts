@@ -215,9 +215,11 @@ describe('maintenance', () => {
         })
       })
     const first = kit.agent.maintain(untilStopped)
+    await settled()
     kit.agent.cancel()
     await first
     const second = kit.agent.maintain(untilStopped)
+    await settled()
     await kit.agent.dispose()
     await second
     expect(reasons).toEqual([{ kind: 'user' }, { kind: 'disposed' }])

@@ -61,5 +61,5 @@ function delayOf(
   if (asked !== undefined && asked <= maxDelayMs) return asked
   if (asked !== undefined && mode === 'normal') return null
   const backoff = Math.min(maxDelayMs, baseDelayMs * 2 ** (retry - 1))
-  return Math.min(maxDelayMs, Math.round(backoff * (1 + jitter * (2 * random() - 1))))
+  return Math.max(0, Math.min(maxDelayMs, Math.round(backoff * (1 + jitter * (2 * random() - 1))))) || 0
 }

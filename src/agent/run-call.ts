@@ -108,10 +108,11 @@ export async function admitCall(
     if (decided === null) return stoppedBefore()
     if (decided.kind === 'deny')
       return failed('ToolError', 'DENIED', `The call was not allowed: ${bounded(decided.reason)}`)
-    if (decided.kind === 'ask') {
+    // A question that is in the log has to be answered, whoever would not ask it any more.
+    if (decided.kind === 'ask' || isPendingApproval(session.fold(approvalsFold), call.id)) {
       options.onAsking(call)
       const policy = options.approvals
-      const outcome = await askApproval(call, input, decided.reason ?? '', { ...options, policy })
+      const outcome = await askApproval(call, input, reasonOf(decided), { ...options, policy })
       if (outcome !== 'allowed-once') return notAllowed(outcome)
       onRunning(call)
       // A decision, too, is stored before anything happens on the strength of it.
@@ -144,6 +145,8 @@ async function recorded({ flush, signal }: RunToolsOptions): Promise<Outcome | n
   }
   return signal.aborted ? stoppedBefore() : null
 }
+
+const reasonOf = (decided: PreExecuteDecision): string => ('reason' in decided ? (decided.reason ?? '') : '')
 
 const WORDS = {
   rejected: 'The person did not allow this call, so it did not run. Do not try it again unless asked to.',

@@ -49,14 +49,28 @@ const DEFAULT_MAX_PARALLEL = 10
 /** Checks a setup and fills in what it leaves out. @throws {AgentError} `tool`, `setup`. */
 export function prepare(setup: AgentSetup): Prepared {
   const { model, system = '', tools = [], approvals = 'ask', approver, retry, hooks = [], title } = setup
+  if (typeof system !== 'string')
+    throw new AgentError('setup', `Expected the system prompt to be text; found ${typeof system}`)
   return {
     ...{ model, system, approvals, approver, hooks },
     tools: toolTable(tools),
-    retry: { ...DEFAULT_RETRY, ...retry },
+    retry: retryPolicy(retry),
     maxSteps: counted('maxSteps', setup.maxSteps ?? DEFAULT_MAX_STEPS),
     maxParallelToolCalls: counted('maxParallelToolCalls', setup.maxParallelToolCalls ?? DEFAULT_MAX_PARALLEL),
     ...(title === undefined ? {} : { title }),
   }
+}
+
+/** @throws {AgentError} `setup` when a number of it makes no sense. */
+function retryPolicy(given: Partial<RetryPolicy> = {}): RetryPolicy {
+  const said = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
+  const policy = { ...DEFAULT_RETRY, ...said }
+  for (const name of ['maxRetries', 'baseDelayMs', 'maxDelayMs', 'jitter'] as const) {
+    if (!(policy[name] >= 0) || policy[name] === Infinity) {
+      throw new AgentError('setup', `Expected retry.${name} to be a number of at least 0; found ${policy[name]}`)
+    }
+  }
+  return { ...policy, maxRetries: Math.floor(policy.maxRetries) }
 }
 
 function counted(name: string, value: number): number {

@@ -101,27 +101,30 @@ async function settledCall(
   startsSeries: boolean,
   options: StepOptions,
 ): Promise<AttemptOutcome | null> {
-  const { session, model, tools, memory, signal, newId } = options
+  const { session, model, tools, memory, newId } = options
   const descriptions = [...tools.values()].map(tool => tool.description)
   for (let isFirst = true; ; isFirst = false) {
     const situation = { model, tools: descriptions, memory, startsSeries: isFirst && startsSeries }
     commitSystemPrompt(session, options.system, place, situation, newId)
     if (isFirst) for (const message of said) session.append('user/message', message, { surfaceOp: 'append' })
     commitRequestHeader(session, model, descriptions, memory, situation.startsSeries)
-    if (!(await networkThere(place, options))) return null
-    options.onActivity({ kind: 'thinking', ...place })
-    await orAborted(options.flush(), signal)
-    if (signal.aborted) return null
+    if (!(await mayAsk(place, options))) return null
     const outcome = await attempt(place, descriptions, options)
     if (outcome.kind !== 'failed' || !(await isTriedAgain(place, outcome.failure, options))) return outcome
   }
 }
 
-/** False when the turn is stopped before there is a network. */
-async function networkThere(place: StepPlace, { model, network, signal, onActivity }: StepOptions): Promise<boolean> {
-  if (model.usesNetwork !== true || network.isOnline()) return !signal.aborted
-  onActivity({ kind: 'offline', ...place })
-  return online(network, signal)
+/** Waits until all is stored and there is a network, both of them now; false when the turn is stopped before. */
+async function mayAsk(place: StepPlace, options: StepOptions): Promise<boolean> {
+  const { model, network, signal, flush, onActivity } = options
+  for (;;) {
+    onActivity({ kind: 'thinking', ...place })
+    await orAborted(flush(), signal)
+    if (signal.aborted) return false
+    if (model.usesNetwork !== true || network.isOnline()) return true
+    onActivity({ kind: 'offline', ...place })
+    if (!(await online(network, signal))) return false
+  }
 }
 
 function attempt(place: StepPlace, tools: readonly ToolDescription[], options: StepOptions): Promise<AttemptOutcome> {

@@ -20,6 +20,11 @@ export function outcomeOf(output: ToolOutput): Outcome {
   if (output === undefined || output === null) return { content: [] }
   if (isResult(output)) {
     const { content, isError, concludesTurn, context, meta } = snapshotJson(defined(output))
+    const odd = content.findIndex(block => !isShown(block))
+    if (odd !== -1) {
+      const words = `The tool answered with content nobody can show: block ${odd} is no text, image or file.`
+      return failed('ToolError', 'TOOL_FAILED', words)
+    }
     return defined({
       content: content.filter(block => !isBlankText(block)).map(wellFormedBlock),
       isError: isError === true ? true : undefined,
@@ -31,6 +36,14 @@ export function outcomeOf(output: ToolOutput): Outcome {
   const text = typeof output === 'string' ? output : jsonText(snapshotJson(output))
   const block: ContentBlock = { type: 'text', text: wellFormedText(text) }
   return { content: isBlankText(block) ? [] : [block] }
+}
+
+/** What a result may show: text, or an image or file that refers to bytes. */
+function isShown(block: ContentBlock): boolean {
+  if (block.type === 'text') return typeof block.text === 'string'
+  if (block.type !== 'image' && block.type !== 'file') return false
+  const { attachmentId } = (block.attachment ?? {}) as { readonly attachmentId?: unknown }
+  return typeof attachmentId === 'string' && attachmentId !== ''
 }
 
 const RESULT_KEYS: readonly string[] = ['content', 'isError', 'concludesTurn', 'context', 'meta']

@@ -1,6 +1,7 @@
 /** One turn: what was said, then steps until the model has nothing more to ask (SPEC A2). */
 import type { CancelCause, TurnEndReason, UserMessage } from '../core/events.ts'
 import { inboxFold, planReturn } from '../core/inbox.ts'
+import { turnResumed } from '../core/last-turn.ts'
 import type { Session } from '../core/session.ts'
 import { turnsFold } from '../core/turns.ts'
 import { failureOf } from './failure.ts'
@@ -29,17 +30,23 @@ export type RunningTurn = {
  */
 export function runTurn(prompt: UserMessage | null, options: TurnOptions): RunningTurn {
   const turn = startTurn(options.session)
-  return { turn, done: run(turn, options, () => runSteps({ turn, step: 1 }, prompt, options)) }
+  return { turn, done: run(turn, options, () => runSteps({ turn, step: 1 }, prompt, options), prompt) }
 }
 
 /** A step that was left open, and its calls that have no answer. */
-export type OpenStep = StepPlace & { readonly calls: readonly CallToRun[] }
+export type OpenStep = StepPlace & {
+  readonly calls: readonly CallToRun[]
+  /** Some of them were started before, and run once more. */
+  readonly isRerun: boolean
+}
 
 /** Goes on with a turn that was left open. */
-export function continueTurn({ turn, step, calls }: OpenStep, options: TurnOptions): RunningTurn {
+export function continueTurn({ turn, step, calls, isRerun }: OpenStep, options: TurnOptions): RunningTurn {
+  // Stored before any of them runs: what crashes each time must not do so for ever.
+  if (isRerun) options.session.append(turnResumed, { turn })
   const steps = async () => {
     const ending = await finishStep({ turn, step }, calls, options)
-    return runSteps({ turn, step: step + 1 }, null, options, ending)
+    return runSteps({ turn, step: step + 1 }, null, options, ending, wasTruncated(options.session, turn))
   }
   return { turn, done: run(turn, options, steps) }
 }
@@ -63,6 +70,7 @@ async function run(
   turn: number,
   { session, signal }: TurnOptions,
   steps: () => Promise<TurnEndReason | null>,
+  prompt: UserMessage | null = null,
 ): Promise<TurnEndReason> {
   let reason: TurnEndReason | null
   try {
@@ -73,9 +81,31 @@ async function run(
   }
   if (signal.aborted || reason === null) reason = { kind: 'aborted', reason: signal.reason as CancelCause }
   // What a hook turned away, or left out, is gone; what was taken and not said otherwise goes back.
-  if (reason.kind !== 'blocked' && !endsWell(reason)) commitSplices(session, planReturn(session.fold(inboxFold)))
-  session.append('turn/end', { turn, reason })
-  return reason
+  if (reason.kind !== 'blocked' && !endsWell(reason)) {
+    commitSplices(session, planReturn(session.fold(inboxFold)))
+    if (prompt !== null && !isSaid(session, prompt)) {
+      commitSplices(session, [{ target: 'next-turn', start: 0, inserted: [prompt] }])
+    }
+  }
+  return endTurn(session, turn, reason)
+}
+
+/** Every turn has an end, also one that ended in a way no log takes. */
+function endTurn(session: Session, turn: number, reason: TurnEndReason): TurnEndReason {
+  try {
+    session.append('turn/end', { turn, reason })
+    return reason
+  } catch (error) {
+    const failed: TurnEndReason = { kind: 'error', error: failureOf(error) }
+    session.append('turn/end', { turn, reason: failed })
+    return failed
+  }
+}
+
+const isSaid = ({ messages }: Session, { id }: UserMessage): boolean => {
+  for (let position = messages.length - 1; position >= 0; position -= 1)
+    if (messages.at(position)?.id === id) return true
+  return false
 }
 
 /** Runs steps from `place` on. How the turn ends; null when it was stopped. */
@@ -84,12 +114,13 @@ async function runSteps(
   prompt: UserMessage | null,
   options: TurnOptions,
   before: TurnEndReason | null = null,
+  wasTruncated = false,
 ): Promise<TurnEndReason | null> {
   const { session, signal, maxSteps, hooks } = options
   const { turn } = place
   let { step } = place
   let ending = before
-  let isTruncated = ending?.kind === 'max-tokens'
+  let isTruncated = wasTruncated || ending?.kind === 'max-tokens'
   const isFirst = () => step === 1
 
   for (; !signal.aborted; step += 1) {
@@ -100,7 +131,7 @@ async function runSteps(
       hooks.length === 0
         ? ({ kind: 'enter', messages: claimed } as const)
         : await orAborted(decideStep(hooks, { session, turn, step, signal }, claimed), signal)
-    if (decision === null) return null
+    if (signal.aborted || decision === null) return null
     if (decision.kind === 'reject') return { kind: 'blocked' }
     const { messages, startsRequestSeries = false } = decision
     if (messages.length === 0 && (ending !== null || isFirst())) {
@@ -112,6 +143,19 @@ async function runSteps(
     isTruncated ||= ending?.kind === 'max-tokens'
   }
   return ending?.kind === 'completed' && isTruncated ? { kind: 'max-tokens' } : ending
+}
+
+/** Whether an answer of a turn was cut off by its length, as its stream says. */
+function wasTruncated(session: Session, turn: number): boolean {
+  const { surface } = session
+  for (let position = surface.length - 1; position >= 0; position -= 1) {
+    const event = session.eventAt(surface.at(position) as number)
+    if (event?.type !== 'assistant/message') continue
+    if (event.data.turn !== turn) return false
+    const last = event.data.stream.at(-1)
+    if (last?.type === 'chunk' && last.chunk.type === 'finish' && last.chunk.reason.kind === 'max-tokens') return true
+  }
+  return false
 }
 
 /** Whether a turn that would end has been given more to do. */

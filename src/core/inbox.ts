@@ -95,10 +95,14 @@ export function isUserMessage(value: unknown): value is UserMessage {
   return isText(id) && role === 'user' && Array.isArray(content) && content.every(isSaid) && isText(source?.kind)
 }
 
-/** A block of a person's message: nobody says a tool call. */
+/** A block of a person's message: nobody says a tool call or its result. */
 function isSaid(block: unknown): boolean {
   const { type, text } = (block ?? {}) as { readonly type?: unknown; readonly text?: unknown }
-  return isText(type) && type !== 'tool-call' && (typeof text === 'string' || (type !== 'text' && type !== 'reasoning'))
+  return (
+    isText(type) &&
+    !(type as string).startsWith('tool-') &&
+    (typeof text === 'string' || (type !== 'text' && type !== 'reasoning'))
+  )
 }
 
 const isText = (value: unknown): boolean => typeof value === 'string' && value !== ''

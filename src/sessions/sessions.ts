@@ -12,7 +12,7 @@ import { blobIdOf } from './blobs.ts'
 import { deleteOld } from './deleting.ts'
 import type { ExportOptions } from './export-log.ts'
 import { type FamilyMember, familyOf } from './family.ts'
-import { sessionFolds } from './folds.ts'
+import { sessionEventTypes, sessionFolds } from './folds.ts'
 import { childOf, notFound, openPrefix } from './forking.ts'
 import type { ImportOptions, ImportResult } from './import-log.ts'
 import { KeyedQueue } from './keyed-queue.ts'
@@ -59,7 +59,11 @@ export class Sessions {
   readonly #queue = new KeyedQueue()
 
   constructor(options: SessionsOptions) {
-    this.#options = { ...options, folds: [...new Set([...sessionFolds, ...(options.folds ?? [])])] }
+    this.#options = {
+      ...options,
+      folds: [...new Set([...sessionFolds, ...(options.folds ?? [])])],
+      eventTypes: [...new Set([...sessionEventTypes, ...(options.eventTypes ?? [])])],
+    }
   }
 
   /** Stored and live sessions: pinned ones first, then last changed first. */

@@ -66,7 +66,7 @@ export class ClientSession implements SessionSource {
   #inbox: Inbox
   #asked: Promise<unknown> | null = null
   #ended: PalimpsestError | null = null
-  /** Number of the turn of the last step. */
+  /** Number of the last turn. */
   #turn = 0
   /** Counts what a list of sessions may show: ends of turns, titles. */
   #listed = 0
@@ -350,7 +350,7 @@ export class ClientSession implements SessionSource {
   #follow(event: SessionEvent): void {
     // Who renames a session knows; a name it gave itself comes unasked.
     if (event.type === 'session/title' && !isPersons(event.data.source)) this.#listed += 1
-    if (event.type === 'step/start') this.#turn = event.data.turn
+    if (event.type === 'turn/start') this.#turn = event.data.turn
     if (event.type === 'turn/end') {
       this.#listed += 1
       this.#turnEnds.resolve(event.data.turn, event.data.reason)
@@ -360,7 +360,8 @@ export class ClientSession implements SessionSource {
     this.#inbox = evolveInbox(before, event)
     if (this.#inbox === before) return
     for (const id of goneMessages(before, this.#inbox)) {
-      if (event.type === 'user/message') this.#claims.resolve(id, this.#turn)
+      // A turn had it, also when a hook of that left it out.
+      if (event.type !== 'agent/inbox/spliced') this.#claims.resolve(id, this.#turn)
       else this.#claims.reject(id, new AgentError('canceled', 'The message was taken back before a turn had it'))
     }
   }

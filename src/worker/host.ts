@@ -176,20 +176,20 @@ export class Host {
   /** A child nobody can begin with is deleted again: the page was told that there is none. */
   #branch(id: string, how: BranchHow, childId: string, page: Page): Promise<Attachment> {
     return this.#queue.run(childId, async () => {
+      page.gone.signal.throwIfAborted()
       const ids = { id: SessionId(childId), newId: this.#newId }
       const said = await forkFor(this.#sessions, this.#session(id).live, how, ids)
-      const attachment = await this.#attach(childId, page)
-      const { agent } = this.#session(childId)
       try {
-        if (said !== null) agent.sayAgain(said)
+        const attachment = await this.#attach(childId, page)
+        if (said !== null) this.#session(childId).agent.sayAgain(said)
+        return attachment
       } catch (error) {
-        const open = this.#session(childId)
-        await agent.dispose()
+        const open = this.#open.get(childId)
+        await open?.agent.dispose()
         await this.#sessions.delete(ids.id)
-        this.#forget(childId, open, null)
+        if (open !== undefined) this.#forget(childId, open, null)
         throw error
       }
-      return attachment
     })
   }
 
@@ -214,6 +214,11 @@ export class Host {
       })
       this.#open.set(id, open)
     }
+    if (page.gone.signal.aborted) {
+      // It left while this was under way: nobody would ever leave for it again.
+      if (open.watchers.size === 0) await this.#close(id, open)
+      throw page.gone.signal.reason as Error
+    }
     const attachment = open.attach(page)
     // Once somebody is there who can be asked.
     open.agent.start()
@@ -223,10 +228,18 @@ export class Host {
   /** Of page tools with one name, those of a page that watches the session win, then the ones that came last. */
   #setup(sessionId: string): AgentSetup {
     const setup = this.#options.agent({ config: this.#config, sessionId })
+    const pageTools = [...this.#pageTools(sessionId)].map(([name, tool]): Tool => {
+      // By the time it runs its page may have been reloaded, and have it again.
+      const current = () => this.#pageTools(sessionId).get(name) ?? tool
+      return { ...tool, execute: (input, context) => current().execute(input, context) }
+    })
+    return { ...setup, tools: [...(setup.tools ?? []), ...pageTools] }
+  }
+
+  #pageTools(sessionId: string): ReadonlyMap<string, Tool> {
     const watchers = this.#open.get(sessionId)?.watchers
     const pages = [...this.#pages].sort((left, right) => Number(watchers?.has(left)) - Number(watchers?.has(right)))
-    const pageTools = new Map(pages.flatMap(page => page.tools.map(tool => [tool.description.name, tool] as const)))
-    return { ...setup, tools: [...(setup.tools ?? []), ...pageTools.values()] }
+    return new Map(pages.flatMap(page => page.tools.map(tool => [tool.description.name, tool] as const)))
   }
 
   #session(id: string): OpenSession {

@@ -24,6 +24,7 @@ async function runOnPage(
   run: PageToolRunner,
   gone: AbortSignal,
 ): Promise<ToolOutput> {
+  gone.throwIfAborted()
   const { signal, report, sessionId, callId, idempotencyKey } = context
   const { port1, port2 } = new MessageChannel()
   const abort = () => port1.postMessage('abort')
