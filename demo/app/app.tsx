@@ -1,5 +1,5 @@
 /** The page: sessions on the left, the conversation, the inspector on the right. READ FIRST in this folder. */
-import type { ImportResult, Palimpsest, SessionSummary } from 'palimpsest'
+import type { ClientSession, ImportResult, Palimpsest, SessionSummary } from 'palimpsest'
 import { useDeletedSessions, useSession, useSessions } from 'palimpsest/react'
 import { type ReactElement, type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from 'react'
 import { flushSync } from 'react-dom'
@@ -8,7 +8,8 @@ import { newId } from '../sessions/new-id.ts'
 import { shortenLongest } from '../conversation/shorten.ts'
 import { exposeSession } from './test-hook.ts'
 import { errorFacts, notDeletedWords } from './words.ts'
-import { goTo, useAddressedSession } from '../sessions/address.ts'
+import { addressedSession, goTo, useAddressedSession } from '../sessions/address.ts'
+import type { Blobs } from '../conversation/blobs.ts'
 import type { ComposerHandle } from '../conversation/composer.tsx'
 import { Conversation } from '../conversation/conversation.tsx'
 import { Files, type FilesHandle } from '../files/files.tsx'
@@ -16,19 +17,22 @@ import { useExport } from '../files/use-export.tsx'
 import { HelpDialog } from './help-dialog.tsx'
 import { Inspector, type InspectorTab, inspectorTabs } from '../inspector/inspector.tsx'
 import { NotesPanel } from '../notes/notes-panel.tsx'
-import { type ProviderControl, ProviderDialog } from './provider-dialog.tsx'
+import { type ProviderControl, ProviderDialog, type ProviderDialogHandle } from './provider-dialog.tsx'
 import { clearSelection, getSelection } from './selection.ts'
+import { Branches } from '../sessions/branches.tsx'
 import { DeletedSessions } from '../sessions/deleted-sessions.tsx'
 import { SessionsPanel } from '../sessions/sessions-panel.tsx'
 import { StorageLine } from '../sessions/storage-line.tsx'
 import { Sheet } from './sheet.tsx'
 import { ThemeButton } from './theme-button.tsx'
-import { isUnused, titleFrom, titleOf } from '../sessions/titles.ts'
+import { isUnused, titleOf } from '../sessions/titles.ts'
 import { Named, Unsaved } from './notices.tsx'
 import { useKeepFocus } from './use-keep-focus.ts'
 import { selectCurrentRow, useKeyboard } from './use-keyboard.ts'
 import { Undo } from '../sessions/undo.tsx'
 import { type Deletion, useDeletions } from '../sessions/use-deletions.ts'
+import { useNames, useTellNames } from '../sessions/use-names.ts'
+import { useOrigins } from '../sessions/use-origins.ts'
 import { useWide } from './use-wide.ts'
 
 export type AppProps = {
@@ -61,12 +65,12 @@ export function App({ palimpsest, lost, provider }: AppProps): ReactElement {
   const composer = useRef<ComposerHandle>(null)
   const files = useRef<FilesHandle>(null)
   const help = useRef<HTMLDialogElement>(null)
-  const providerDialog = useRef<HTMLDialogElement>(null)
+  const providerDialog = useRef<ProviderDialogHandle>(null)
 
   // Another session is another matter.
   useEffect(() => {
     clearSelection()
-    if (isWide && document.querySelector('.undo :focus') === null) composer.current?.focus()
+    if (isWide && document.querySelector('.undo :focus, #branches :focus') === null) composer.current?.focus()
   }, [id, isWide])
   const { refresh: refreshDeleted } = deleted
   useEffect(
@@ -113,10 +117,15 @@ export function App({ palimpsest, lost, provider }: AppProps): ReactElement {
       [deleteForGood],
     ),
   )
-  const sessions = useMemo(
-    () => list.sessions?.filter(each => !deletions.leaving.has(each.id) && (each.id === id || !isUnused(each))) ?? null,
-    [list.sessions, deletions.leaving, id],
-  )
+  const { session } = held
+  const listedCurrent = list.sessions?.find(each => each.id === id)
+  const { named, learn } = useNames(session, listedCurrent?.title === null)
+  useTellNames(list.sessions)
+  const originOf = useOrigins(list, deleted, named)
+  const sessions = useMemo(() => {
+    const shown = list.sessions?.filter(each => !deletions.leaving.has(each.id) && (each.id === id || !isUnused(each)))
+    return shown?.map(named) ?? null
+  }, [list.sessions, deletions.leaving, id, named])
   /** Whoever deletes a session is led to the way back. */
   const [removed, setRemoved] = useState<string | null>(null)
   const remove = (session: SessionSummary) => {
@@ -160,22 +169,29 @@ export function App({ palimpsest, lost, provider }: AppProps): ReactElement {
     },
     [rename],
   )
-  const listed = useRef(list.sessions)
-  useEffect(() => {
-    listed.current = list.sessions
-  })
-  /** Names a session after its first prompt. */
   const onSent = useCallback(
-    async (sent: string, text: string) => {
-      try {
-        const isSent = (each: SessionSummary) => each.id === sent
-        const known = listed.current?.find(isSent) ?? (await palimpsest.sessions.list()).find(isSent)
-        if (known?.title === null) await palimpsest.sessions.rename(sent, titleFrom(text))
-      } catch {
-        // Without a name it is listed as untitled; trouble with the storage is in the status line.
+    (sent: string, text: string) => {
+      learn(sent, text)
+      tellChange('sessions')
+    },
+    [learn],
+  )
+  /** A branch is there; who went elsewhere meanwhile stays there. */
+  const onBranched = useCallback(
+    (branch: ClientSession) => {
+      if (addressedSession() === id) {
+        goTo(branch.id)
+        setHeard('This is a new branch. The session it comes from stays as it is.')
       }
       tellChange('sessions')
     },
+    [id],
+  )
+  const blobs = useMemo(
+    (): Blobs => ({
+      attach: file => palimpsest.sessions.attach(file),
+      getBlob: attachmentId => palimpsest.sessions.getBlob(attachmentId),
+    }),
     [palimpsest],
   )
   const exportAs = useExport(palimpsest.sessions, setSaid)
@@ -185,10 +201,9 @@ export function App({ palimpsest, lost, provider }: AppProps): ReactElement {
     if (outcome === 'created' && name !== null) await renameAndTell(imported, name)
     tellChange('sessions')
   }
-  const { session } = held
-  const current = list.sessions?.find(each => each.id === id)
+  const current = listedCurrent === undefined ? undefined : named(listedCurrent)
   const gone = deleted.sessions?.find(each => each.id === id)
-  const title = titleOf(current ?? gone ?? { title: null, eventCount: 0 })
+  const title = titleOf(current ?? (gone && named(gone)) ?? { title: null, eventCount: 0 })
   const isDeleted = gone !== undefined || (held.state === 'refused' && errorFacts(held.error).code === 'deleted')
   const isNew =
     (session === null ? held.state === 'opening' && !list.hasMore : session.length === 0) &&
@@ -226,7 +241,7 @@ export function App({ palimpsest, lost, provider }: AppProps): ReactElement {
     else setSheet('inspector')
   }
   const isModal = !isWide && sheet !== null
-  const openProvider = () => providerDialog.current?.showModal()
+  const openProvider = () => providerDialog.current?.open()
   useKeepFocus()
   useKeyboard({
     write: () => {
@@ -326,11 +341,12 @@ export function App({ palimpsest, lost, provider }: AppProps): ReactElement {
           remove={remove}
           importFiles={() => files.current?.choose()}
           exportAs={exportAs}
+          originOf={originOf}
           said={said}
           heard={heard}
           deleted={
             <DeletedSessions
-              sessions={deleted.sessions ?? []}
+              sessions={deleted.sessions?.map(named) ?? []}
               hasMore={deleted.hasMore}
               showMore={deleted.showMore}
               bringBack={each => void bringBack({ id: each.id, title: titleOf(each) }, false)}
@@ -346,20 +362,24 @@ export function App({ palimpsest, lost, provider }: AppProps): ReactElement {
         <Files
           ref={files}
           sessions={palimpsest.sessions}
+          attach={given => composer.current?.attach(given)}
           current={id}
           onGiven={() => setSheet(null)}
           onImported={(...imported) => void onImported(...imported)}
           show={goTo}
         />
+        <Branches id={id} named={named} />
         <Conversation
           held={held}
           title={title}
           lost={lost}
           composer={composer}
-          above={<Unsaved titles={list.sessions} />}
+          above={<Unsaved titles={sessions} />}
           bringBack={() => void bringBack({ id, title }, true)}
-          onSent={(sent, text) => void onSent(sent, text)}
+          onSent={onSent}
+          onBranched={onBranched}
           shorten={shorten}
+          blobs={blobs}
         />
       </div>
 
@@ -375,6 +395,7 @@ export function App({ palimpsest, lost, provider }: AppProps): ReactElement {
           <Inspector
             session={held.session}
             size={current?.size ?? null}
+            isBranch={(current?.parent ?? null) !== null}
             tab={tab}
             show={setTab}
             isSplit={isSplit}

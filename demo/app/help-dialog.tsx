@@ -10,6 +10,8 @@ const keys: readonly (readonly [string, string])[] = [
   ['j  k', 'next and previous message'],
   ['s', 'select the message: it lights up in every view'],
   ['o', 'open or close what is folded in it'],
+  ['m', 'say it otherwise, where a turn began with it; Esc gives up'],
+  ['w', 'to what waits for you: whether a tool may run'],
   ['g l', 'go to the log entry of the selected message'],
   ['e', 'go to the end'],
   ['i', 'inspector'],

@@ -62,6 +62,8 @@ function pressed(event: KeyboardEvent, isChord: boolean, actions: KeyActions, st
   else if (key === 'j' || key === 'k') moveRow(key === 'j' ? 1 : -1)
   else if (key === 's') return toggleCurrentRow()
   else if (key === 'o') return pressInRow('summary')
+  else if (key === 'm') return pressInRow('.edit-prompt')
+  else if (key === 'w') return goToQuestion()
   else if (/^[1-9]$/.test(key)) actions.showTab(Number(key) - 1)
   else return false
   return true
@@ -79,6 +81,13 @@ function moveRow(step: 1 | -1): void {
   const next = all[current === null ? all.length - 1 : at + step]
   next?.focus({ preventScroll: true })
   next?.scrollIntoView({ block: 'nearest' })
+}
+
+/** To the call that waits for an answer. */
+function goToQuestion(): boolean {
+  const button = document.querySelector<HTMLElement>('#rows .approval button')
+  button?.focus()
+  return button !== null
 }
 
 /** Presses something in the current message. */

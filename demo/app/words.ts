@@ -1,11 +1,13 @@
 /** What happened, in words a person can act on: failures, endings of turns, refusals. */
 import type { StorageState } from 'palimpsest'
 import type { LlmFailure, TurnEndReason } from 'palimpsest/core'
+import type { ToolApproval } from 'palimpsest/views'
 import { bytes } from './format.ts'
 
 /** What happened, and what to do about it. */
 export type Words = { readonly what: string; readonly hint: string }
 
+const FAILED = 'This turn failed.'
 const AGAIN = 'Try again, or send something else.'
 
 /** Words for how a turn ended; null for a turn that ended well. */
@@ -19,7 +21,7 @@ export function endingWords(reason: TurnEndReason): Words | null {
     case 'interrupted':
       return {
         what: 'This turn was interrupted.',
-        hint: 'The page was closed or its worker ended in the middle of it. Send something to go on.',
+        hint: 'The page was closed or its worker ended in the middle of it. What had arrived is kept.',
       }
     case 'blocked':
       return { what: 'This turn was blocked.', hint: AGAIN }
@@ -30,7 +32,7 @@ export function endingWords(reason: TurnEndReason): Words | null {
   }
 }
 
-function failureWords({ code, providerRetryAfterMs }: LlmFailure): Words {
+export function failureWords({ code, providerRetryAfterMs }: LlmFailure): Words {
   const wait = providerRetryAfterMs === undefined ? 'Wait a little' : `Wait ${Math.ceil(providerRetryAfterMs / 1000)} s`
   switch (code) {
     case 'AUTH':
@@ -64,7 +66,29 @@ function failureWords({ code, providerRetryAfterMs }: LlmFailure): Words {
     case 'STEP_LIMIT':
       return { what: 'The turn had too many steps.', hint: 'Ask for less at once.' }
     default:
-      return { what: 'This turn failed.', hint: AGAIN }
+      return { what: FAILED, hint: AGAIN }
+  }
+}
+
+/** What went wrong, as a part of a sentence. */
+export function failureInShort(failure: LlmFailure): string {
+  const { what } = failureWords(failure)
+  return what === FAILED ? failure.message : `${what.charAt(0).toLowerCase()}${what.slice(1)}`.replace(/\.$/, '')
+}
+
+/** What became of asking a person whether a call may run; empty while nobody has decided. */
+export function approvalWords(state: ToolApproval['state']): string {
+  switch (state) {
+    case 'asked':
+      return ''
+    case 'allowed-once':
+      return 'You allowed this once'
+    case 'rejected':
+      return 'You rejected this'
+    case 'cancelled':
+      return 'Cancelled before anybody decided'
+    case 'unavailable':
+      return 'Nobody could be asked'
   }
 }
 
@@ -94,6 +118,36 @@ export function refusalWords(error: unknown): string {
     default:
       return `The message was not sent: ${message} Your draft is kept.`
   }
+}
+
+/** Why there is no other branch. */
+export function branchRefusalWords(error: unknown): string {
+  const { code, message } = errorFacts(error)
+  switch (code) {
+    case 'empty-prompt':
+      return 'There is nothing to send: the message has no visible text.'
+    case 'malformed-prompt':
+      return 'The message holds broken characters that no provider can read.'
+    case 'invalid-boundary':
+      return 'No turn began with this message, so there is nothing to have again.'
+    case 'open-turn':
+      return 'This turn has not ended yet. Stop it, or wait for its end.'
+    case 'closed':
+      return 'This session was closed or deleted. Reload to go on.'
+    case 'lost':
+    case 'unresponsive':
+      return 'The agent’s worker is gone. Reload to go on.'
+    default:
+      return `That did not work: ${message}`
+  }
+}
+
+/** Why a file was not attached; its name goes before. */
+export function notAttachedWords(error: unknown): string {
+  const { code, message } = errorFacts(error)
+  if (code === 'too-large') return message
+  if (code === 'quota-exceeded') return 'was not attached: the browser’s storage is full.'
+  return `was not attached: ${message}`
 }
 
 /** What became of a session that was left and could not be saved. `isKept`: it is still open in the worker. */

@@ -1,8 +1,11 @@
-/** For those who listen: an answer sentence by sentence as it arrives, what went wrong, and nothing twice. */
+/**
+ * For those who listen: an answer sentence by sentence as it arrives, what went wrong, what waits for them, and nothing
+ * twice.
+ */
 import type { TranscriptSnapshot, TranscriptTurn } from 'palimpsest/views'
 import { type ReactElement, useEffect, useMemo, useRef, useState } from 'react'
-import { endingWords } from '../app/words.ts'
-import { plainText } from '../markdown/plain.ts'
+import { approvalWords, endingWords, failureWords } from '../app/words.ts'
+import { spokenMarkdown } from '../markdown/load-markdown.ts'
 import { spokenText } from './content.ts'
 
 /** Longest piece that is read out at once. */
@@ -31,7 +34,7 @@ export function Announcer({ sessionId, snapshot }: AnnouncerProps): ReactElement
   const last = transcript.turns.at(-1)
   const beforeLast = transcript.turns.at(-2)
   // A turn that has failed may have the next one after it at once.
-  const troubles = useMemo(() => [...troublesOf(beforeLast), ...troublesOf(last)], [beforeLast, last])
+  const news = useMemo(() => [...newsOf(beforeLast), ...newsOf(last)], [beforeLast, last])
 
   useEffect(() => {
     if (!isReady) return
@@ -50,17 +53,18 @@ export function Announcer({ sessionId, snapshot }: AnnouncerProps): ReactElement
       return
     }
     spoken.current = { sessionId, messageId: answer.id, upTo: end, at: Date.now() }
-    const piece = plainText(answer.text.slice(upTo, end))
+    const piece = spokenMarkdown(answer.text.slice(upTo, end))
     if (piece !== '') setSaid(next(piece.length > SPOKEN ? `${piece.slice(0, SPOKEN)}…` : piece))
   }, [sessionId, isReady, last, live])
 
   useEffect(() => {
     if (!isReady) return
     const { sessionId: knownId, keys } = told.current
-    const news = troubles.filter(({ key }) => !keys.has(key))
-    told.current = { sessionId, keys: new Set(troubles.map(({ key }) => key)) }
-    if (knownId === sessionId && news.length > 0) setHappened(next(news.map(({ words }) => words).join(' ')))
-  }, [sessionId, isReady, troubles])
+    told.current = { sessionId, keys: new Set(news.map(({ key }) => key)) }
+    // What was there before is history, but for what waits.
+    const unheard = news.filter(({ key, waits }) => (knownId === sessionId ? !keys.has(key) : waits))
+    if (unheard.length > 0) setHappened(next(unheard.map(({ words }) => words).join(' ')))
+  }, [sessionId, isReady, news])
 
   return (
     <div className="unseen">
@@ -74,21 +78,33 @@ export function Announcer({ sessionId, snapshot }: AnnouncerProps): ReactElement
   )
 }
 
-type Trouble = { readonly key: string; readonly words: string }
+type News = { readonly key: string; readonly words: string; readonly waits: boolean }
 
-/** Tools that failed and an ending that was not good. */
-function troublesOf(turn: TranscriptTurn | undefined): readonly Trouble[] {
+/** Calls that wait for a person or failed, model calls that are tried again, and an ending that was not good. */
+function newsOf(turn: TranscriptTurn | undefined): readonly News[] {
   if (turn === undefined) return []
-  const troubles: Trouble[] = []
+  const news: News[] = []
+  const tell = (what: string, words: string, waits = false) => news.push({ key: `${turn.key} ${what}`, words, waits })
   for (const item of turn.items) {
-    if (item.kind === 'tool' && item.state === 'failed') {
-      troubles.push({ key: `${turn.key} ${item.key}`, words: `The tool ${item.name} failed.` })
+    if (item.kind === 'tool') {
+      const { key, name, state, approval } = item
+      if (state === 'waiting') tell(`${key} ${approval?.id}`, waitingWords(name, approval?.reason ?? null), true)
+      const decision = approval === null ? '' : approvalWords(approval.state)
+      const isRun = approval === null || approval.state === 'allowed-once'
+      if (state === 'failed')
+        tell(key, isRun ? `The tool ${name} failed.` : `The tool ${name} did not run. ${decision}.`)
+    } else if (item.kind === 'retry') {
+      // Once for all tries of a step: the line in the conversation counts them.
+      tell(item.retryId, `${failureWords(item.failure).what} Trying again.`)
     }
   }
   const words = turn.reason === null ? null : endingWords(turn.reason)
-  if (words !== null) troubles.push({ key: `${turn.key} ending`, words: `${words.what} ${words.hint}` })
-  return troubles
+  if (words !== null) tell('ending', `${words.what} ${words.hint}`)
+  return news
 }
+
+const waitingWords = (name: string, reason: string | null): string =>
+  `The agent waits for you: may ${name} run? ${reason ?? ''}`.trim()
 
 type Spoken = { readonly id: string; readonly text: string; readonly isDone: boolean }
 

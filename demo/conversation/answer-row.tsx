@@ -1,7 +1,7 @@
 /** An answer: while it arrives and afterwards it is the same element, so that nothing flashes and nothing folds up. */
 import type { AnswerItem, LiveAnswer } from 'palimpsest/views'
 import { type FC, memo, type ReactElement } from 'react'
-import { Markdown } from '../markdown/markdown.tsx'
+import { useMarkdown } from '../markdown/load-markdown.ts'
 import { LongText } from '../text/long-text.tsx'
 import { keyArgument } from './content.ts'
 import { ErrorBoundary } from '../app/error-boundary.tsx'
@@ -46,7 +46,9 @@ export const AnswerRow: FC<AnswerRowProps> = memo(function AnswerRow({
 
 const AnswerPart = memo(function AnswerPart(props: Omit<Part, 'key'> & { readonly streaming: boolean }): ReactElement {
   const { kind, text, name, streaming } = props
-  if (kind === 'text') {
+  const Markdown = useMarkdown()
+  if (kind === 'text' && Markdown === null) return <LongText text={text} />
+  if (kind === 'text' && Markdown !== null) {
     // Text that cannot be laid out is still text.
     return (
       <ErrorBoundary instead={() => <LongText text={text} />}>

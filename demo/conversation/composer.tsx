@@ -1,6 +1,8 @@
 /** Where a person writes. A draft leaves the field only when its prompt was taken. */
+import type { Prompt } from 'palimpsest'
 import { wellFormedText } from 'palimpsest/core'
 import {
+  type ClipboardEvent,
   type KeyboardEvent,
   type ReactElement,
   type ReactNode,
@@ -11,7 +13,10 @@ import {
   useRef,
   useState,
 } from 'react'
+import { AttachingFiles } from './attaching-files.tsx'
+import type { Blobs } from './blobs.ts'
 import { keepDraft, readDraft } from './drafts.ts'
+import { useAttaching } from './use-attaching.ts'
 import { errorFacts, refusalWords } from '../app/words.ts'
 
 export type ComposerHandle = {
@@ -19,6 +24,8 @@ export type ComposerHandle = {
   /** Says why a prompt was not taken. */
   readonly refuse: (text: string, error: unknown) => void
   readonly say: (words: string) => void
+  /** Files to go along with the next message. */
+  readonly attach: (files: readonly File[]) => void
 }
 
 export type ComposerProps = {
@@ -30,8 +37,9 @@ export type ComposerProps = {
   readonly isEnded: boolean
   readonly isRunning: boolean
   /** Resolve once the prompt is taken. */
-  readonly send: (text: string) => Promise<void>
-  readonly steer: (text: string) => Promise<void>
+  readonly send: (prompt: Prompt) => Promise<void>
+  readonly steer: (prompt: Prompt) => Promise<void>
+  readonly attach: Blobs['attach']
   readonly stop: () => void
   /** The person's last prompt, for the arrow up. */
   readonly lastPrompt: () => string | null
@@ -48,8 +56,10 @@ type Notice = { readonly words: string; readonly broken: string | null }
 
 /** The field of one session: rendered with its id as key. */
 export function Composer(props: ComposerProps): ReactElement {
-  const { ref, sessionId, isOpen, isEnded, isRunning, send, steer, stop, lastPrompt, above, beside } = props
+  const { ref, sessionId, isOpen, isEnded, isRunning, send, steer, attach, stop, lastPrompt, above, beside } = props
   const field = useRef<HTMLTextAreaElement>(null)
+  const chooser = useRef<HTMLInputElement>(null)
+  const { files, add, remove, collect } = useAttaching(attach)
   const [notice, setNotice] = useState<Notice | null>(null)
   const stopButton = useRef<HTMLButtonElement>(null)
   const sending = useRef(false)
@@ -92,11 +102,15 @@ export function Composer(props: ComposerProps): ReactElement {
       focus: () => field.current?.focus(),
       refuse,
       say: words => setNotice({ words, broken: null }),
+      attach: given => {
+        add(given)
+        field.current?.focus()
+      },
     }),
-    [refuse],
+    [refuse, add],
   )
 
-  const submit = async (how: (text: string) => Promise<void>) => {
+  const submit = async (how: (prompt: Prompt) => Promise<void>) => {
     const text = field.current?.value ?? ''
     if (sending.current) return
     if (!isOpen && !isEnded) {
@@ -106,7 +120,13 @@ export function Composer(props: ComposerProps): ReactElement {
     sending.current = true
     keepDraft(sessionId, text)
     try {
-      await how(text)
+      const stored = await collect()
+      if (stored === null) {
+        setNotice({ words: 'Nothing was sent: remove what could not be attached first.', broken: null })
+        return
+      }
+      await how({ text, attachments: stored.map(({ block }) => block) })
+      for (const { key } of stored) remove(key)
       if (readDraft(sessionId) === text) keepDraft(sessionId, '')
       if (field.current?.value === text) field.current.value = ''
       setNotice(null)
@@ -138,6 +158,14 @@ export function Composer(props: ComposerProps): ReactElement {
     }
   }
 
+  /** Pictures and files, unless there is text as well: then the text is meant. */
+  const onPaste = (event: ClipboardEvent) => {
+    const pasted = [...event.clipboardData.files]
+    if (pasted.length === 0 || event.clipboardData.getData('text/plain') !== '') return
+    event.preventDefault()
+    add(pasted)
+  }
+
   return (
     <form
       id="composer"
@@ -158,6 +186,21 @@ export function Composer(props: ComposerProps): ReactElement {
           )}
         </div>
       )}
+      <AttachingFiles files={files} remove={remove} />
+      <input
+        type="file"
+        id="attach-chooser"
+        aria-label="Files to attach"
+        multiple
+        hidden
+        ref={chooser}
+        onChange={({ target }) => {
+          add([...(target.files ?? [])])
+          // The same file may be chosen again.
+          target.value = ''
+          field.current?.focus()
+        }}
+      />
       <label htmlFor="prompt" className="unseen">
         Message
       </label>
@@ -173,10 +216,20 @@ export function Composer(props: ComposerProps): ReactElement {
         aria-describedby="status"
         dir="auto"
         onKeyDown={onKeyDown}
+        onPaste={onPaste}
         onInput={() => setNotice(null)}
       />
       <div className="controls">
         {beside}
+        <button
+          type="button"
+          id="attach"
+          className="quiet"
+          onClick={() => chooser.current?.click()}
+          title="Pictures and files; they can also be pasted, or dropped here"
+        >
+          Attach
+        </button>
         {isRunning && (
           <button
             type="button"

@@ -1,5 +1,5 @@
 /** What blocks of a message say, as text. */
-import type { ContentBlock, Message } from 'palimpsest/core'
+import type { ContentBlock, FileBlock, ImageBlock, Message } from 'palimpsest/core'
 
 /** The text of blocks, for reading. */
 export function contentText(content: readonly ContentBlock[]): string {
@@ -19,6 +19,20 @@ export function contentText(content: readonly ContentBlock[]): string {
     })
     .join('\n')
 }
+
+export type AttachmentBlock = ImageBlock | FileBlock
+
+/** Images and files of a message, which are shown beside its text. */
+export const attachmentsOf = (content: readonly ContentBlock[]): readonly AttachmentBlock[] =>
+  content.filter(block => block.type === 'image' || block.type === 'file')
+
+/** The rest of it, as text. */
+export const textBeside = (content: readonly ContentBlock[]): string =>
+  contentText(content.filter(block => block.type !== 'image' && block.type !== 'file'))
+
+/** The name of an attachment. Logs come from anywhere: it may lack one. */
+export const attachmentName = ({ type, attachment }: AttachmentBlock): string =>
+  (attachment as Partial<AttachmentBlock['attachment']> | undefined)?.name || type
 
 /** The text of an answer without reasoning and calls. */
 export function spokenText(content: readonly ContentBlock[]): string {

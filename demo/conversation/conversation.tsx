@@ -1,18 +1,30 @@
 /** The middle of the page: what was said, the answer that is arriving, and where to write. */
+import type { ApprovalAnswer, ClientSession, Prompt } from 'palimpsest'
 import type { SessionState } from 'palimpsest/react'
 import { transcriptOf, useAgent, useStatus, useTranscript } from 'palimpsest/react'
-import type { Transcript, TranscriptSnapshot } from 'palimpsest/views'
-import { type ReactElement, type ReactNode, type RefObject, useCallback, useMemo, useState } from 'react'
+import type { AgentStatus, Transcript, TranscriptSnapshot } from 'palimpsest/views'
+import {
+  type ReactElement,
+  type ReactNode,
+  type RefObject,
+  useCallback,
+  useEffect,
+  useMemo,
+  useRef,
+  useState,
+} from 'react'
+import { loadMarkdown, useMarkdownSettled } from '../markdown/load-markdown.ts'
 import { Visible } from '../text/visible-text.tsx'
-import { errorFacts, openFailureWords } from '../app/words.ts'
+import { branchRefusalWords, errorFacts, openFailureWords } from '../app/words.ts'
 import { Announcer } from './announcer.tsx'
+import { type Blobs, BlobsContext } from './blobs.ts'
 import { Composer, type ComposerHandle } from './composer.tsx'
-import { contentText } from './content.ts'
+import { attachmentName, textBeside } from './content.ts'
 import { EmptyState } from './empty-state.tsx'
-import type { EndingActions } from './ending-row.tsx'
 import { Queue } from './queue.tsx'
 import { StatusLine } from './status-line.tsx'
 import { Turn } from './turn.tsx'
+import type { TurnActions } from './turn-actions.ts'
 import { useFollow, useKeepPlace } from '../app/use-follow.ts'
 
 export type ConversationProps = {
@@ -27,15 +39,18 @@ export type ConversationProps = {
   readonly bringBack: () => void
   /** A prompt was taken. */
   readonly onSent: (sessionId: string, text: string) => void
-  readonly shorten: EndingActions['shorten']
+  /** A branch of this session is there: it is to be shown. */
+  readonly onBranched: (branch: ClientSession) => void
+  readonly shorten: () => void
+  readonly blobs: Blobs
 }
 
 export function Conversation(props: ConversationProps): ReactElement {
-  const { held, title, lost, composer, above, bringBack, onSent, shorten } = props
+  const { held, title, lost, composer, above, bringBack, onSent, onBranched, shorten, blobs } = props
   const { id, session } = held
   const agent = useAgent(session)
   // The commands stay the same while the agent's state changes: what is given them need not be drawn again.
-  const { send: sendMessage, steer: steerMessage, cancel } = agent
+  const { send: sendMessage, steer: steerMessage, cancel, approve, resume } = agent
   const status = useStatus(session)
   const snapshot = useTranscript(session)
   const { transcript } = snapshot
@@ -45,25 +60,47 @@ export function Conversation(props: ConversationProps): ReactElement {
   const isDeleted = held.state === 'refused' && errorFacts(held.error).code === 'deleted'
   const { view, content, isAtEnd, toEnd } = useFollow(id, isWaiting)
   const isOpen = held.state === 'open' && lost === null
+  useEffect(loadMarkdown, [id])
+  const canShow = useMarkdownSettled()
 
   const send = useCallback(
-    async (text: string) => {
-      const { kind } = await sendMessage({ text }).taken
+    async (prompt: Prompt) => {
+      const { kind } = await sendMessage(prompt).taken
       if (kind === 'started') toEnd()
-      onSent(id, text)
+      onSent(id, nameFor(prompt))
     },
     [sendMessage, id, onSent, toEnd],
   )
-  const steer = useCallback((text: string) => steerMessage({ text }).taken.then(() => undefined), [steerMessage])
+  const steer = useCallback((prompt: Prompt) => steerMessage(prompt).taken.then(() => undefined), [steerMessage])
   const sendOrSay = useCallback(
     (text: string) => {
-      send(text).catch((error: unknown) => composer.current?.refuse(text, error))
+      send({ text }).catch((error: unknown) => composer.current?.refuse(text, error))
     },
     [send, composer],
   )
-  const actions = useMemo((): EndingActions => ({ tryAgain: sendOrSay, shorten }), [sendOrSay, shorten])
+  const branch = useBranching(session, onBranched)
+  const actions = useMemo((): TurnActions => {
+    const say = (error: unknown) => composer.current?.say(branchRefusalWords(error))
+    return {
+      approve: async (callId: string, answer: ApprovalAnswer) => {
+        await approve(callId, answer)
+      },
+      edit: (seq, text) => branch(parent => parent.edit(seq, { text })),
+      again: () => void branch(parent => parent.regenerate()).catch(say),
+      fork: after => void branch(parent => parent.fork({ after })).catch(say),
+      goOn: () => {
+        toEnd()
+        resume().catch((error: unknown) => composer.current?.refuse('', error))
+      },
+      shorten,
+    }
+  }, [approve, resume, branch, shorten, toEnd, composer])
   const stop = useCallback(() => void cancel().catch(() => undefined), [cancel])
   const lastPrompt = useCallback(() => lastPromptOf(transcript), [transcript])
+  const canGoOn =
+    agent.status.kind === 'idle' &&
+    agent.status.interrupted === true &&
+    agent.inbox.nextStep.length + agent.inbox.nextTurn.length === 0
 
   return (
     <main className="conversation" id="conversation" aria-labelledby="conversation-title">
@@ -84,16 +121,19 @@ export function Conversation(props: ConversationProps): ReactElement {
               />
             ) : isEmpty ? (
               <EmptyState run={sendOrSay} />
-            ) : (
-              <Rows
-                key={id}
-                snapshot={snapshot}
-                view={view}
-                isAtEnd={isAtEnd}
-                actions={actions}
-                agent={agent.status}
-                loadEarlier={() => session !== null && void transcriptOf(session).loadEarlier()}
-              />
+            ) : !canShow ? null : (
+              <BlobsContext value={blobs}>
+                <Rows
+                  key={id}
+                  snapshot={snapshot}
+                  view={view}
+                  isAtEnd={isAtEnd}
+                  actions={actions}
+                  agent={agent.status}
+                  canGoOn={canGoOn}
+                  loadEarlier={() => session !== null && void transcriptOf(session).loadEarlier()}
+                />
+              </BlobsContext>
             )}
           </div>
         </div>
@@ -119,6 +159,7 @@ export function Conversation(props: ConversationProps): ReactElement {
         isRunning={isOpen && agent.isRunning}
         send={send}
         steer={steer}
+        attach={blobs.attach}
         stop={stop}
         lastPrompt={lastPrompt}
         above={
@@ -149,6 +190,30 @@ export function Conversation(props: ConversationProps): ReactElement {
   )
 }
 
+/** What a session is named after: what was said, or else what was attached. */
+const nameFor = ({ text, attachments = [] }: Prompt): string =>
+  text.trim() === '' ? attachments.map(attachmentName).join(', ') : text
+
+/** Makes branches, one at a time: a button pressed twice makes one. */
+function useBranching(
+  session: ClientSession | null,
+  onBranched: ConversationProps['onBranched'],
+): (make: (parent: ClientSession) => Promise<ClientSession>) => Promise<void> {
+  const isBusy = useRef(false)
+  return useCallback(
+    async make => {
+      if (session === null || isBusy.current) return
+      isBusy.current = true
+      try {
+        onBranched(await make(session))
+      } finally {
+        isBusy.current = false
+      }
+    },
+    [session, onBranched],
+  )
+}
+
 /** Rows that are there from the start, and rows each step back adds. */
 const PAGE = 200
 /** More rows than this are cut back to a page while the reader is at the end. */
@@ -158,12 +223,13 @@ type RowsProps = {
   readonly snapshot: TranscriptSnapshot
   readonly view: RefObject<HTMLDivElement | null>
   readonly isAtEnd: boolean
-  readonly actions: EndingActions
-  readonly agent: ReturnType<typeof useAgent>['status']
+  readonly actions: TurnActions
+  readonly agent: AgentStatus
+  readonly canGoOn: boolean
   readonly loadEarlier: () => void
 }
 
-function Rows({ snapshot, view, isAtEnd, actions, agent, loadEarlier }: RowsProps): ReactElement {
+function Rows({ snapshot, view, isAtEnd, actions, agent, canGoOn, loadEarlier }: RowsProps): ReactElement {
   const { transcript, hasEarlier, loadingEarlier } = snapshot
   /** How many items at the end are left out, counted from the end of what was shown first: rows stay as more come. */
   const [wanted, setWanted] = useState(PAGE)
@@ -179,11 +245,6 @@ function Rows({ snapshot, view, isAtEnd, actions, agent, loadEarlier }: RowsProp
   const first = shown[0]
   useKeepPlace(view, first === undefined ? null : `${first.turn.key} ${first.from} ${transcript.from}`)
   const hidden = count - shown.reduce((sum, { turn, from }) => sum + turn.items.length - from, 0)
-  const progress = useMemo(
-    () =>
-      agent.kind === 'tool' && agent.progress !== undefined ? { callId: agent.callId, progress: agent.progress } : null,
-    [agent],
-  )
   const earlier = () => {
     setWanted(wanted + PAGE)
     if (hidden < PAGE && hasEarlier) loadEarlier()
@@ -205,7 +266,8 @@ function Rows({ snapshot, view, isAtEnd, actions, agent, loadEarlier }: RowsProp
           from={from}
           isLast={index === latest}
           live={index === last ? transcript.live : null}
-          progress={index === last ? progress : null}
+          agent={index === last ? agent : null}
+          canGoOn={canGoOn && index === latest}
           actions={actions}
         />
       ))}
@@ -248,7 +310,7 @@ function lastPromptOf({ turns }: Transcript): string | null {
   for (let index = turns.length - 1; index >= 0; index -= 1) {
     const items = turns.at(index)?.items ?? []
     for (const item of items) {
-      if (item.kind === 'user' && item.message.source.kind === 'user') return contentText(item.message.content)
+      if (item.kind === 'user' && item.message.source.kind === 'user') return textBeside(item.message.content)
     }
   }
   return null

@@ -10,9 +10,9 @@ const examples: readonly Example[] = [
     shows: 'a tool that writes to this browser',
   },
   {
-    title: 'Ask the notes',
-    prompt: 'What do my notes say about the tide?',
-    shows: 'a tool call, its result, and an answer made from it',
+    title: 'Have it ask you',
+    prompt: 'Note that the ferry is late, then delete it.',
+    shows: 'a tool that runs only when you allow it',
   },
   {
     title: 'Think, then act',

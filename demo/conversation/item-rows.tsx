@@ -1,27 +1,11 @@
-/** The other rows of the conversation: prompts, instructions, failed attempts, replacements. */
-import type { AttemptItem, ReplacementItem, SystemItem, UserItem } from 'palimpsest/views'
+/** The other rows of the conversation: instructions, failed attempts, replacements. */
+import type { AttemptItem, ReplacementItem, SystemItem } from 'palimpsest/views'
 import { type FC, memo, type ReactElement } from 'react'
 import { LongText } from '../text/long-text.tsx'
 import { contentText } from './content.ts'
 import { counted, seqsInWords } from '../app/format.ts'
 import { Row } from './row.tsx'
 import { Seq, useLit } from '../app/seq.tsx'
-
-/** What a person or a plugin said. */
-export const UserRow: FC<{ readonly item: UserItem }> = memo(function UserRow({
-  item,
-}: {
-  readonly item: UserItem
-}): ReactElement {
-  const { kind, plugin } = item.message.source
-  const who = kind === 'user' ? 'You' : (plugin ?? kind)
-  return (
-    <Row kind={kind === 'user' ? 'user' : 'plugin'} who={who} seq={item.seq} kin={kinOf(item)}>
-      <LongText text={contentText(item.message.content)} />
-      <ReplacedBy item={item} />
-    </Row>
-  )
-})
 
 /** The system prompt, folded; an empty one has no row. */
 export const SystemRow: FC<{ readonly item: SystemItem }> = memo(function SystemRow({
@@ -42,21 +26,22 @@ export const SystemRow: FC<{ readonly item: SystemItem }> = memo(function System
   )
 })
 
-/** What had arrived of an answer that failed. It is no part of the conversation. */
-export const AttemptRow: FC<{ readonly item: AttemptItem }> = memo(function AttemptRow({
+/** What had arrived of an answer that failed. It is no part of the conversation, and folds up once it is over. */
+export const AttemptRow: FC<AttemptRowProps> = memo(function AttemptRow({
   item,
-}: {
-  readonly item: AttemptItem
-}): ReactElement {
+  isOver,
+}: AttemptRowProps): ReactElement {
   return (
     <Row kind="attempt" who="Agent" seq={item.seq}>
-      <details open>
+      <details open={!isOver}>
         <summary>What had arrived before it failed (recorded, not sent to the model)</summary>
         <LongText text={item.text === '' ? item.reasoning : item.text} />
       </details>
     </Row>
   )
 })
+
+type AttemptRowProps = { readonly item: AttemptItem; readonly isOver: boolean }
 
 /** Something the model reads instead of older messages. They stay where they are. */
 export const ReplacementRow: FC<{ readonly item: ReplacementItem }> = memo(function ReplacementRow({
@@ -95,7 +80,7 @@ function replacementWords({ type, replaces }: ReplacementItem): string {
   }
 }
 
-function ReplacedBy({
+export function ReplacedBy({
   item,
 }: {
   readonly item: { readonly seq: number; readonly replacedBy: number | null }
@@ -108,5 +93,5 @@ function ReplacedBy({
   )
 }
 
-const kinOf = ({ replacedBy }: { readonly replacedBy: number | null }): readonly number[] =>
+export const kinOf = ({ replacedBy }: { readonly replacedBy: number | null }): readonly number[] =>
   replacedBy === null ? [] : [replacedBy]

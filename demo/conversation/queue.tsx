@@ -2,7 +2,8 @@
 import type { UserMessage } from 'palimpsest/core'
 import type { Agent } from 'palimpsest/react'
 import { type ReactElement, useState } from 'react'
-import { contentText } from './content.ts'
+import { counted } from '../app/format.ts'
+import { attachmentsOf, textBeside } from './content.ts'
 
 export type QueueProps = {
   readonly agent: Agent
@@ -12,7 +13,7 @@ export type QueueProps = {
 
 /** Nothing while nothing waits. */
 export function Queue({ agent, onError }: QueueProps): ReactElement | null {
-  const { inbox, isRunning } = agent
+  const { inbox, isRunning, status } = agent
   if (inbox.nextStep.length === 0 && inbox.nextTurn.length === 0) return null
   return (
     <section className="queue" aria-label="Queued messages">
@@ -24,7 +25,7 @@ export function Queue({ agent, onError }: QueueProps): ReactElement | null {
           <QueuedItem key={message.id} message={message} when="after this turn" agent={agent} onError={onError} />
         ))}
       </ul>
-      {!isRunning && (
+      {!isRunning && status.kind !== 'offline' && (
         <p>
           <button type="button" onClick={() => void agent.resume().catch(onError)}>
             Send what is queued
@@ -38,7 +39,8 @@ export function Queue({ agent, onError }: QueueProps): ReactElement | null {
 type QueuedItemProps = QueueProps & { readonly message: UserMessage; readonly when: string }
 
 function QueuedItem({ message, when, agent, onError }: QueuedItemProps): ReactElement {
-  const text = contentText(message.content)
+  const text = textBeside(message.content)
+  const attached = attachmentsOf(message.content).length
   const [edited, setEdited] = useState<string | null>(null)
   if (edited !== null) {
     const save = () => {
@@ -72,7 +74,10 @@ function QueuedItem({ message, when, agent, onError }: QueuedItemProps): ReactEl
   return (
     <li className="queued">
       <span className="preview">{text.length > 200 ? `${text.slice(0, 200)}…` : text}</span>
-      <span className="about">{agent.isRunning ? when : 'waiting'}</span>
+      {attached > 0 && <span className="about">{counted(attached, 'attachment')}</span>}
+      <span className="about">
+        {agent.isRunning ? when : agent.status.kind === 'offline' ? 'once there is a network' : 'waiting'}
+      </span>
       <button type="button" className="quiet" onClick={() => setEdited(text)}>
         Edit
       </button>

@@ -10,10 +10,12 @@ export type RowProps = {
   readonly kin?: readonly number[]
   readonly busy?: boolean
   readonly children: ReactNode
+  /** What can be done about it: a quiet line, in sight when it is pointed at. */
+  readonly after?: ReactNode
 }
 
 /** One thing that was said. */
-export function Row({ kind, who, seq, kin = [], busy = false, children }: RowProps): ReactElement {
+export function Row({ kind, who, seq, kin = [], busy = false, children, after }: RowProps): ReactElement {
   const lit = useLit(seq)
   return (
     <article className={`row ${kind}`} aria-busy={busy || undefined} tabIndex={-1} data-row="" {...lit}>
@@ -22,6 +24,7 @@ export function Row({ kind, who, seq, kin = [], busy = false, children }: RowPro
         {seq === null ? <span className="seq-space">&nbsp;</span> : <Seq seq={seq} kin={kin} of={who} />}
       </header>
       <div className="body">{children}</div>
+      {after !== undefined && <div className="row-actions">{after}</div>}
     </article>
   )
 }

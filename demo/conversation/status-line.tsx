@@ -1,6 +1,7 @@
 /** The state of the session in one sentence, and what to do about it. */
 import type { StatusView } from 'palimpsest/views'
 import { type ReactElement, useEffect, useState } from 'react'
+import { useSecondsTo } from '../app/use-seconds.ts'
 import { errorFacts } from '../app/words.ts'
 
 /** How long a write may take before it is worth a word, ms. */
@@ -19,12 +20,15 @@ export type StatusLineProps = {
 export function StatusLine(props: StatusLineProps): ReactElement {
   const isSaving = props.status?.saving === 'saving'
   const isSlow = useSlow(isSaving)
+  const agent = props.status?.agent
+  // It is no live region: the seconds are for those who look.
+  const seconds = useSecondsTo(agent?.kind === 'retrying' ? agent.until : null)
   const isTrouble = props.lost !== null || props.situation === 'refused' || isTroubled(props.status)
   return (
     <>
       <p id="status" className={isTrouble ? 'status trouble' : 'status'}>
         {/* Saving is quick: words that would only flash are not shown. */}
-        {sentence(props, isSaving && !isSlow)}
+        {sentence(props, isSaving && !isSlow, seconds)}
       </p>
       <span id="status-trouble" className="unseen" role="alert">
         {troubleWords(props)}
@@ -56,21 +60,25 @@ function useSlow(isOn: boolean): boolean {
 
 const isTroubled = (status: StatusView | null): boolean => status?.saving === 'trouble' || status?.saving === 'lost'
 
-/** `isBrief` leaves out what is said about the storage. */
-function sentence({ status, situation, isEmpty, queued, lost }: StatusLineProps, isBrief: boolean): string {
+/** `isBrief` leaves out what is said about the storage; `seconds`: until the next try. */
+function sentence(
+  { status, situation, isEmpty, queued, lost }: StatusLineProps,
+  isBrief: boolean,
+  seconds: number | null,
+): string {
   if (lost !== null) return `Worker lost: reload to go on. What was saved is safe. (${errorFacts(lost).code})`
   if (situation === 'opening') return 'Opening the session'
   if (situation === 'refused') return 'Not open'
   if (situation === 'deleted') return 'Deleted'
   if (situation === 'ended' || status === null) return 'Closed'
   return [
-    agentWords(status),
+    agentWords(status, seconds),
     ...(queued > 0 ? [`${queued} queued`] : []),
     ...(isBrief ? [] : [storageWords(status, isEmpty)]),
   ].join(' · ')
 }
 
-function agentWords({ agent }: StatusView): string {
+function agentWords({ agent }: StatusView, seconds: number | null): string {
   switch (agent.kind) {
     case 'idle':
       return 'Idle'
@@ -83,9 +91,12 @@ function agentWords({ agent }: StatusView): string {
     case 'approval':
       return `Waiting for you: may ${agent.name} run?`
     case 'retrying':
-      return `Trying again, ${agent.retry}${agent.maxRetries === null ? '' : ` of ${agent.maxRetries}`}`
+      return [
+        seconds === null || seconds === 0 ? 'Trying again' : `Trying again in ${seconds} s`,
+        agent.maxRetries === null ? `try ${agent.retry}` : `${agent.retry} of ${agent.maxRetries}`,
+      ].join(' · ')
     case 'offline':
-      return 'Waiting for the network'
+      return agent.turn === null ? 'Offline' : 'Waiting for the network'
     case 'maintenance':
       return 'Tidying up the conversation'
   }

@@ -1,12 +1,16 @@
 /** A tool call in the conversation: one quiet line that opens to its arguments and its result. */
 import type { ToolItem } from 'palimpsest/views'
-import { type FC, memo, type ReactElement, useEffect, useState } from 'react'
+import { type FC, memo, type ReactElement, useEffect, useMemo, useState } from 'react'
 import { LongText } from '../text/long-text.tsx'
 import { pretty } from '../text/pretty.ts'
 import { Visible } from '../text/visible-text.tsx'
-import { contentText, keyArgument } from './content.ts'
+import { ApprovalCard } from './approval-card.tsx'
+import { Attachments } from './attachments.tsx'
+import { attachmentsOf, keyArgument, textBeside } from './content.ts'
+import type { TurnActions } from './turn-actions.ts'
 import { duration } from '../app/format.ts'
 import { Seq, useLit } from '../app/seq.tsx'
+import { approvalWords } from '../app/words.ts'
 
 export type ToolCardProps = {
   readonly item: ToolItem
@@ -14,9 +18,14 @@ export type ToolCardProps = {
   readonly progress: string | null
 }
 
-/** A failing one opens itself. */
-export const ToolCard: FC<ToolCardProps> = memo(function ToolCard({ item, progress }: ToolCardProps): ReactElement {
-  const { callId, state, callSeq, resultSeq, replacedBy } = item
+/** A failing one opens itself; one that nobody allowed has not failed. */
+export const ToolCard: FC<ToolCardProps & { readonly approve: TurnActions['approve'] }> = memo(function ToolCard({
+  item,
+  progress,
+  approve,
+}): ReactElement {
+  const { callId, callSeq, resultSeq, approval, content } = item
+  const state = stateOf(item)
   const isFailed = state === 'failed'
   const [isOpen, setOpen] = useState(isFailed)
   const [wasFailed, setWasFailed] = useState(isFailed)
@@ -25,6 +34,8 @@ export const ToolCard: FC<ToolCardProps> = memo(function ToolCard({ item, progre
     if (isFailed) setOpen(true)
   }
   const lit = useLit(resultSeq, callSeq)
+  const decision = approval === null ? '' : approvalWords(approval.state)
+  const { attached, inside } = useMemo(() => attachedParts(content), [content])
   return (
     <div className="row tool-row" tabIndex={-1} data-row="" {...lit}>
       <details
@@ -41,23 +52,44 @@ export const ToolCard: FC<ToolCardProps> = memo(function ToolCard({ item, progre
             <Visible text={keyArgument(item.arguments)} />
           </span>
           <ToolState item={item} progress={progress} />
+          {decision !== '' && <span className="decision">{decision}</span>}
         </summary>
-        {isOpen && <ToolBody item={item} replacedBy={replacedBy} />}
+        {isOpen && <ToolBody item={item} content={inside} />}
       </details>
+      {state === 'waiting' && <ApprovalCard item={item} approve={approve} />}
+      <Attachments blocks={attached} />
     </div>
   )
 })
 
+/** What a call is in: as the view tells it, but that one which nobody allowed did not run. */
+function stateOf({ state, approval }: ToolItem): ToolItem['state'] | 'declined' {
+  const isDeclined = approval !== null && approval.state !== 'asked' && approval.state !== 'allowed-once'
+  return state === 'failed' && isDeclined ? 'declined' : state
+}
+
+/** What a result shows beside its text. */
+function attachedParts(content: ToolItem['content']) {
+  const blocks = (content ?? []).flatMap(block => (block.type === 'tool-result' ? block.content : [block]))
+  return { attached: attachmentsOf(blocks), inside: content === null ? null : textBeside(blocks) }
+}
+
 function ToolState({ item, progress }: ToolCardProps): ReactElement {
-  const { state, startedAt, durationMs } = item
-  const spent = durationMs === null ? '' : `${duration(durationMs)} `
-  switch (state) {
+  const { startedAt, durationMs, approval } = item
+  // While a person is asked the time runs as well: it says nothing about the tool.
+  const spent = durationMs === null || approval !== null ? '' : `${duration(durationMs)} `
+  switch (stateOf(item)) {
     case 'asked':
       return <span className="state">asked for</span>
+    case 'waiting':
+      return <span className="state">waiting for you</span>
+    case 'declined':
+      return <span className="state">not run</span>
     case 'running':
       return (
         <span className="state">
-          {progress !== null && <span className="progress">{progress}</span>} <Running since={startedAt} />
+          {progress !== null && <span className="progress">{progress}</span>}{' '}
+          <Running since={approval === null ? startedAt : null} />
         </span>
       )
     case 'done':
@@ -88,8 +120,8 @@ function Running({ since }: { readonly since: number | null }): ReactElement {
   return <>running{seconds > 0 ? ` ${seconds} s` : ''}…</>
 }
 
-function ToolBody({ item, replacedBy }: { readonly item: ToolItem; readonly replacedBy: number | null }): ReactElement {
-  const { callSeq, resultSeq, content, error, state } = item
+function ToolBody({ item, content }: { readonly item: ToolItem; readonly content: string | null }): ReactElement {
+  const { callSeq, resultSeq, replacedBy, error, state } = item
   const kin = [callSeq, resultSeq, replacedBy].filter(seq => seq !== null)
   return (
     <div className="tool-body">
@@ -105,7 +137,7 @@ function ToolBody({ item, replacedBy }: { readonly item: ToolItem; readonly repl
             {error !== null && <span className="about"> {error.code}</span>}
           </h4>
           <div className="code">
-            <LongText text={pretty(contentText(content) || '(nothing)')} kind="code" />
+            <LongText text={pretty(content || '(nothing)')} kind="code" />
           </div>
         </>
       )}

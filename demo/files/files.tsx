@@ -13,6 +13,8 @@ export type FilesHandle = {
 export type FilesProps = {
   readonly ref: Ref<FilesHandle>
   readonly sessions: Pick<ClientSessions, 'import'>
+  /** Takes what was dropped for the next message. */
+  readonly attach: (files: readonly File[]) => void
   /** The session on the page. */
   readonly current: string
   /** Files were given. */
@@ -25,7 +27,7 @@ export type FilesProps = {
 const NOT_LOADED =
   'The part of this page that reads files could not be loaded. Check the network, or reload the page; the file is untouched.'
 
-export function Files({ ref, sessions, current, onGiven, onImported, show }: FilesProps): ReactElement {
+export function Files({ ref, sessions, attach, current, onGiven, onImported, show }: FilesProps): ReactElement {
   const [tray, setTray] = useState<LoadedTray | null>(null)
   const [said, setSaid] = useState({ key: 0, words: '' })
   const [isMissing, setMissing] = useState(false)
@@ -52,7 +54,11 @@ export function Files({ ref, sessions, current, onGiven, onImported, show }: Fil
       setMissing(true)
     }
   }
-  const isOver = useFileDrop(files => void take(files))
+  const over = useFileDrop((files, place) => {
+    if (place === 'page') return void take(files)
+    onGiven()
+    attach(files)
+  })
   useImperativeHandle(ref, () => ({ choose: () => chooser.current?.click() }), [])
 
   return (
@@ -81,7 +87,7 @@ export function Files({ ref, sessions, current, onGiven, onImported, show }: Fil
         </p>
       )}
       {tray !== null && <tray.Tray current={current} show={show} />}
-      <DropTarget isOver={isOver} />
+      <DropTarget over={over} />
     </>
   )
 }

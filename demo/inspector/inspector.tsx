@@ -16,6 +16,8 @@ export type InspectorProps = {
   readonly session: ClientSession | null
   /** How long its log is as text; null when that is not known. */
   readonly size: number | null
+  /** It began as another session did. */
+  readonly isBranch: boolean
   readonly tab: InspectorTab
   readonly show: (tab: InspectorTab) => void
   /** Both views at once: there is room for it. */
@@ -29,6 +31,7 @@ export type InspectorProps = {
 export function Inspector({
   session,
   size,
+  isBranch,
   tab,
   show,
   isSplit,
@@ -64,7 +67,7 @@ export function Inspector({
         (key === 'surface' ? (
           <SurfaceTab key={session.id} session={session} />
         ) : (
-          <LogTab key={session.id} session={session} size={size} reveal={reveal} />
+          <LogTab key={session.id} session={session} size={size} isBranch={isBranch} reveal={reveal} />
         ))}
     </section>
   )

@@ -9,6 +9,7 @@ import { filterOf, groups } from './log-filter.ts'
 import { LogWindow } from './log-window.ts'
 import { getSelection, useSelectedSeq } from '../app/selection.ts'
 import { Seq, useLit } from '../app/seq.tsx'
+import { Spent } from './spent.tsx'
 import { useRows } from './use-rows.ts'
 
 /** Matching events wanted before a filtered log stops reading back by itself. */
@@ -18,11 +19,13 @@ export type LogTabProps = {
   readonly session: ClientSession
   /** How long it is as text; null when that is not known. */
   readonly size: number | null
+  /** It began as another session did: some of its events are that one's. */
+  readonly isBranch: boolean
   /** Counts the wishes to see the selected event here. */
   readonly reveal: number
 }
 
-export function LogTab({ session, size, reveal }: LogTabProps): ReactElement {
+export function LogTab({ session, size, isBranch, reveal }: LogTabProps): ReactElement {
   const log = useMemo(() => new LogWindow(session), [session])
   const { events, from, length, isReading, error } = useView(log)
   const [filterKey, setFilterKey] = useState('all')
@@ -65,7 +68,7 @@ export function LogTab({ session, size, reveal }: LogTabProps): ReactElement {
         <h3>Log</h3>
         <p id="log-sum" className="about">
           what is recorded: {length === 0 ? 'nothing yet' : counted(length, 'event')}
-          {length > 0 && size !== null && size > 0 && `, ${bytes(size)}`}
+          {length > 0 && size !== null && size > 0 && `, ${bytes(size)}${isBranch ? ' of its own' : ''}`}
         </p>
         <label className="filter">
           <span className="unseen">Show</span>
@@ -85,6 +88,7 @@ export function LogTab({ session, size, reveal }: LogTabProps): ReactElement {
           </select>
         </label>
       </div>
+      <Spent session={session} isBranch={isBranch} />
       <div className="scroll" role="region" aria-label="Every recorded event" tabIndex={0} ref={view}>
         <div id="log" className={lanes.size > 0 ? 'has-lanes' : undefined} ref={content}>
           {from > 0 && (

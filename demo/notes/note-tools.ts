@@ -1,10 +1,10 @@
 /** The agent's tools on the notes. They run in the worker. */
-import { defineTool, type Tool } from 'palimpsest/worker'
+import { defineTool, type Tool, type ToolContext } from 'palimpsest/worker'
 import { tellChange } from '../app/channel.ts'
-import { findNotes, putNote } from './notes.ts'
+import { deleteNotes, findNotes, putNote } from './notes.ts'
 
 const MOST_FOUND = 10
-/** How long a note marked `[slow-tool]` takes to write, ms: time to look at a tool that runs, and to interrupt it. */
+/** How long a call marked `[slow-tool]` takes, ms: time to look at a tool that runs, and to interrupt it. */
 const SLOW_MS = 4_000
 /** Parts of it, each of which is reported. */
 const SLOW_PARTS = 4
@@ -18,7 +18,9 @@ const searchNotes: Tool = defineTool<{ query: string }>({
     required: ['query'],
     additionalProperties: false,
   },
-  execute: async ({ query }) => {
+  parallel: true,
+  execute: async ({ query }, context) => {
+    await takeTime('searching', query, context)
     const found = await findNotes(query)
     return { notes: found.slice(0, MOST_FOUND).map(({ title, text }) => ({ title, text })) }
   },
@@ -36,22 +38,44 @@ const writeNote: Tool = defineTool<{ title: string; text: string }>({
     required: ['title', 'text'],
     additionalProperties: false,
   },
-  execute: async ({ title, text }, { idempotencyKey, signal, report }) => {
-    if (text.includes('[slow-tool]')) {
-      for (let part = 1; part <= SLOW_PARTS && !signal.aborted; part += 1) {
-        report(`writing, part ${part} of ${SLOW_PARTS}`)
-        await pause(SLOW_MS / SLOW_PARTS, signal)
-      }
-    }
-    signal.throwIfAborted()
-    await putNote({ id: idempotencyKey, title, text, writtenAt: Date.now() })
+  parallel: true,
+  execute: async ({ title, text }, context) => {
+    await takeTime('writing', text, context)
+    await putNote({ id: context.idempotencyKey, title, text, writtenAt: Date.now() })
     tellChange('notes')
     return 'Saved.'
   },
 })
 
+const deleteNote: Tool = defineTool<{ title: string }>({
+  name: 'delete_note',
+  description: 'Deletes the notes with exactly this title, for good. The person is asked first.',
+  input: {
+    type: 'object',
+    properties: { title: { type: 'string', minLength: 1, description: 'The whole title, as search_notes tells it' } },
+    required: ['title'],
+    additionalProperties: false,
+  },
+  needsApproval: 'A note that is deleted cannot be brought back.',
+  execute: async ({ title }) => {
+    if ((await deleteNotes(title)) === 0) throw new Error('Not found: no note has this title.')
+    tellChange('notes')
+    return 'Deleted.'
+  },
+})
+
 /** The tools, in the order the model is told of them. */
-export const noteTools: readonly Tool[] = [searchNotes, writeNote]
+export const noteTools: readonly Tool[] = [searchNotes, writeNote, deleteNote]
+
+/** Takes its time where the call asks for it, and says how far it is. */
+async function takeTime(doing: string, text: string, { signal, report }: ToolContext): Promise<void> {
+  const parts = text.includes('[slow-tool]') ? SLOW_PARTS : 0
+  for (let part = 1; part <= parts && !signal.aborted; part += 1) {
+    report(`${doing}, part ${part} of ${parts}`)
+    await pause(SLOW_MS / parts, signal)
+  }
+  signal.throwIfAborted()
+}
 
 function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise(resolve => {

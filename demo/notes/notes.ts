@@ -43,6 +43,15 @@ export async function putNote(note: Note): Promise<void> {
   await (await open()).put('notes', note)
 }
 
+/** Deletes the notes with this title; answers how many there were. */
+export async function deleteNotes(title: string): Promise<number> {
+  const transaction = (await open()).transaction('notes', 'readwrite')
+  const doomed = (await transaction.store.getAll()).filter(note => note.title === title)
+  for (const { id } of doomed) await transaction.store.delete(id)
+  await transaction.done
+  return doomed.length
+}
+
 /** Notes that contain one of the words of `query`, in the singular or plural, best match first. */
 export async function findNotes(query: string): Promise<readonly Note[]> {
   const words = (query.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []).map(word => word.replace(/(?<=.{2})s$/, ''))

@@ -47,7 +47,7 @@ export function collect(response: EmbeddedResponse): Collected {
   }
 }
 
-export const toolNames = ['write_note', 'search_notes', 'set_theme'] as const
+export const toolNames = ['write_note', 'search_notes', 'set_theme', 'delete_note'] as const
 
 /** A streaming request with these messages and, unless said otherwise, all the demo's tools. */
 export function bodyOf(messages: readonly object[], tools: readonly string[] = toolNames): object {

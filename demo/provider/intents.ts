@@ -13,6 +13,8 @@ export type ToolWish = {
   readonly theme?: 'dark' | 'light'
   /** The note is to be written from what the search finds, so it has to wait for it. */
   readonly writesSummary?: true
+  /** What was written or found is to be deleted: `one`, the best match, or `all`. */
+  readonly deletes?: 'one' | 'all'
 }
 
 export type Note = { readonly title: string; readonly text: string }
@@ -24,12 +26,15 @@ const note =
 const titled = /^titled ["“]([^"”]+)["”][:,]?\s*(.*)$/is
 const summaryNote =
   /\b(?:write|make|take|save|create|add)\b[^.?!]*\bsummar|\bsummari[sz]e\b[^.?!]*\b(?:note|them|it|that)\b/i
+const deletion =
+  /\b(?:delete|remove|erase)\b(?: (?:the|my|any|all|that|those))* (notes?)(?: (?:about|on|for|titled|called|mentioning))? (.+)/is
+const deletesIt = /\b(?:delete|remove|erase) (?:(it|that note|the note|that one)|them|those|these)\b/i
 const theme = /\b(?:make|set|switch|turn|change|use|go)\b[^.?!]*\b(dark|light)\b|\b(dark|light) (?:mode|theme)\b/i
 const recall =
   /\bwhat (?:did|have|had) i (?:just )?(?:say|said|ask|asked|tell|told|write|wrote|written)\b|\bwhat (?:was|were) my (?:very )?(?:first|last|previous|earlier)\b|\bhow many (?:messages|things|times)\b|\bdo you remember what i\b/i
 /** Where one wish ends and the next begins. */
 const clauseEnd =
-  /[.?!](?:\s|$)|,?\s+(?:and|then)\s+(?:then\s+)?(?:please\s+)?(?:make|set|switch|turn|change|use|search|find|look|write|note|remember|add|create|save|take|summari[sz]e)\b/i
+  /[.?!](?:\s|$)|,?\s+(?:and|then)\s+(?:then\s+)?(?:please\s+)?(?:make|set|switch|turn|change|use|search|find|look|write|note|remember|add|create|save|take|delete|remove|erase|summari[sz]e)\b/i
 
 /** Decides what `prompt` asks for. Without tools, a talk of summaries is a compaction's request for one. */
 export function readIntent(prompt: string, hasTools: boolean): Intent {
@@ -45,16 +50,20 @@ export function readIntent(prompt: string, hasTools: boolean): Intent {
 }
 
 function readWish(prompt: string): ToolWish {
-  const query = clause(search.exec(prompt)?.[1] ?? '').replace(
+  const [, kind = '', doomed = ''] = deletion.exec(prompt) ?? []
+  const query = clause(search.exec(prompt)?.[1] ?? doomed).replace(
     /^(?:about|for|on)\s+|\s+in (?:my|the) notes$|["“”]/gi,
     '',
   )
+  const it = deletesIt.exec(prompt)
+  const deletes = query !== '' && doomed !== '' ? (/s$/i.test(kind) ? 'all' : 'one') : it && (it[1] ? 'one' : 'all')
   const colour = theme.exec(prompt)
   const noted = clause(note.exec(prompt)?.[1] ?? '')
   const writesSummary = query !== '' && (summaryNote.test(prompt) || (note.test(prompt) && noted === ''))
   return {
     ...(query ? { query } : {}),
     ...(writesSummary ? { writesSummary } : noted ? { note: toNote(noted) } : {}),
+    ...(deletes && (query || noted) ? { deletes } : {}),
     ...(colour ? { theme: /dark/i.test(colour[1] ?? colour[2] ?? '') ? 'dark' : 'light' } : {}),
   }
 }

@@ -3,7 +3,14 @@
  * randomness; delays are part of the answer, for a transport to carry out. READ FIRST in this folder.
  */
 import { validateOpenAiChat } from 'palimpsest/testing'
-import { type ChatRequest, estimateTokens, hashHistory, readChatRequest } from './chat-request.ts'
+import {
+  type ChatRequest,
+  estimateTokens,
+  hashHistory,
+  isContinued,
+  promptIndex,
+  readChatRequest,
+} from './chat-request.ts'
 import { type Directives, type Failure, readDirectives } from './directives.ts'
 import { models } from './models.ts'
 import { compose } from './script.ts'
@@ -91,11 +98,12 @@ const refusals: Partial<Record<Failure, (window: number) => EmbeddedResponse>> =
   overflow: window => overflow(window, window + 1),
 }
 
-/** Only the last user message directs: a prompt that failed must not fail the one after it. */
+/** Only the last prompt directs, and only once: one that failed must not fail the one after it, or what goes on with it. */
 function lastPrompt({ history }: ChatRequest, attempt: number): Directives {
-  const start = history.findLastIndex(message => message.role === 'user')
+  const start = promptIndex(history)
   const isLater = history.slice(start + 1).some(message => message.role === 'tool')
-  return readDirectives(history[start]?.text ?? '', { attempt, isLater })
+  const said = readDirectives(history[start]?.text ?? '', { attempt, isLater })
+  return isContinued(history) ? { ...said, failure: null, pace: 'fast', isLong: false } : said
 }
 
 function answer(request: ChatRequest, said: Directives, promptTokens: number): EmbeddedResponse {

@@ -2,13 +2,13 @@
  * The embedded model's mind: what to say and which tools to call, given the history it was sent. It knows nothing else;
  * progress within a turn is read off the calls and results after the last user message.
  */
-import { type ChatRequest, hashText, type Said } from './chat-request.ts'
+import { type Attached, type ChatRequest, hashText, isContinued, promptIndex, type Said } from './chat-request.ts'
 import type { Directives } from './directives.ts'
 import { type Intent, type Note, readIntent, type ToolWish } from './intents.ts'
 import { prose, wordCount } from './prose.ts'
 import { excerpt, readOutcome, type ToolOutcome, type ToolSuccess } from './tool-results.ts'
 
-export type ToolName = 'write_note' | 'search_notes' | 'set_theme'
+export type ToolName = 'write_note' | 'search_notes' | 'delete_note' | 'set_theme'
 export type Answer = {
   readonly reasoning: string
   readonly text: string
@@ -20,14 +20,15 @@ type Settled = { readonly name: string; readonly arguments: string; readonly out
 /** Composes the answer to a request whose last prompt, without directives, is `said.text`. */
 export function compose(request: ChatRequest, said: Directives): Answer {
   const { history, tools } = request
-  const start = history.findLastIndex(message => message.role === 'user')
+  const start = promptIndex(history)
   const settled = settledCalls(history.slice(start + 1))
   const intent = readIntent(said.text, tools.size > 0)
   const answer = respondTo(intent, request, said, history.slice(0, Math.max(start, 0)), settled)
   const reasoning = /\bthink/i.test(said.text) ? reason(intent, settled.length) : ''
   const words = said.isLong ? 400 : said.pace === 'slow' ? 200 : 0
   const isShort = answer.calls.length === 0 && wordCount(answer.text) < words
-  return { ...answer, text: isShort ? prose(answer.text, words, start) : answer.text, reasoning }
+  const text = isShort ? prose(answer.text, words, start) : answer.text
+  return { ...answer, text: isContinued(history) ? `I go on where I was cut off. ${text}` : text, reasoning }
 }
 
 function respondTo(
@@ -45,18 +46,20 @@ function respondTo(
     case 'summarise':
       return { text: summarise(before.length > 0 ? before : history), calls: [] }
     case 'talk':
-      return { text: talk(said.text, history, before), calls: [] }
+      return { text: talk(said.text, history[before.length], before), calls: [] }
   }
 }
 
 function useTools(wish: ToolWish, tools: ReadonlySet<string>, settled: readonly Settled[]): Omit<Answer, 'reasoning'> {
-  const found = settled.find(call => call.name === 'search_notes')?.outcome
+  const outcomeOf = (name: ToolName) => settled.find(call => call.name === name)?.outcome
+  const found = outcomeOf('search_notes')
   const wanted: Call[] = [
     ...(wish.query ? [toCall('search_notes', { query: wish.query })] : []),
     ...(wish.note ? [toCall('write_note', wish.note)] : []),
     ...(wish.theme ? [toCall('set_theme', { theme: wish.theme })] : []),
     // Written from what was found, so not asked for until the search came back well.
     ...(wish.writesSummary && found?.kind === 'done' ? [toCall('write_note', summaryOf(wish.query ?? '', found))] : []),
+    ...doomedTitles(wish, found, outcomeOf('write_note')).map(title => toCall('delete_note', { title })),
   ]
   // A call that was made is not made again, however it ended: a retry is the user's to ask for.
   const open = wanted.filter(call => !settled.some(done => done.name === call.name))
@@ -64,7 +67,8 @@ function useTools(wish: ToolWish, tools: ReadonlySet<string>, settled: readonly 
   const missing = open
     .filter(call => !tools.has(call.name))
     .map(call => `I cannot ${plans[call.name]}, because the tool ${call.name} is not offered to me here.`)
-  const plan = calls.length > 0 ? [`I will ${listed(calls.map(call => plans[call.name]))}.`] : []
+  const planned = [...new Set(calls.map(call => plans[call.name]))]
+  const plan = calls.length > 0 ? [`I will ${listed(planned)}.`] : []
   const reports = calls.length > 0 && settled.length > 0 ? settled.slice(-1) : settled
   return { text: [...reports.map(report), ...missing, ...plan].join(' '), calls }
 }
@@ -74,7 +78,22 @@ const toCall = (name: ToolName, args: Call['arguments']): Call => ({ name, argum
 const plans: Readonly<Record<ToolName, string>> = {
   write_note: 'write that note',
   search_notes: 'look through your notes',
+  delete_note: 'delete what you named, if you allow it',
   set_theme: 'change the theme of the page',
+}
+
+/** Most notes that are to be deleted at once. */
+const MOST_DOOMED = 3
+
+/** What was found or written has to be there before it can be deleted. */
+function doomedTitles(
+  { deletes, query, note }: ToolWish,
+  found: ToolOutcome | undefined,
+  written: ToolOutcome | undefined,
+): readonly string[] {
+  if (deletes === undefined) return []
+  if (query === undefined) return written?.kind === 'done' && note ? [note.title] : []
+  return found?.kind === 'done' ? found.names.slice(0, deletes === 'one' ? 1 : MOST_DOOMED) : []
 }
 
 function summaryOf(query: string, found: ToolSuccess): Note {
@@ -98,6 +117,8 @@ function report({ name, arguments: json, outcome }: Settled): string {
       return `I found ${count(outcome.count, 'note')} about “${query}”: ${listed(outcome.titles.slice(0, 5).map(each => `“${each}”`))}.`
     case 'write_note':
       return `I wrote the note “${title}”. The tool answered: “${outcome.excerpt}”.`
+    case 'delete_note':
+      return `I deleted the note “${title}”.`
     case 'set_theme':
       return `The page is ${theme} now.`
     default:
@@ -129,15 +150,27 @@ function summarise(messages: readonly Said[]): string {
     .join(' ')
 }
 
-function talk(text: string, history: readonly Said[], before: readonly Said[]): string {
-  const images = history.findLast(message => message.role === 'user')?.images ?? 0
-  const seen = images > 0 ? ` and sent ${count(images, 'image')}, which I can count but not see` : ''
-  const about = text ? `You wrote “${excerpt(text, 120)}”${seen}` : `You sent a message without words${seen}`
+function talk(text: string, prompt: Said | undefined, before: readonly Said[]): string {
+  const given = attachedWords(prompt?.attached ?? [])
+  const about = text ? `You wrote “${excerpt(text, 120)}”${given}` : `You sent a message without words${given}`
   return prose(
     `${about}; ${count(before.length, 'earlier message')} came before it in what I was sent.`,
     70,
     hashText(text, before.length),
   )
+}
+
+function attachedWords(attached: readonly Attached[]): string {
+  const factsOf = ({ name, size }: Attached) => [name, size].filter(Boolean).join(', ')
+  const images = attached.filter(each => each.kind === 'image')
+  const files = attached.filter(each => each.kind === 'file')
+  const seen = `${count(images.length, 'image')} (${images.map(factsOf).join('; ')}), which I can count but not see`
+  const read = files.map(file => {
+    const beginning = excerpt(file.text, 60)
+    return `the file ${file.name} (${file.size || 'of unknown size'}${beginning ? `, it begins “${beginning}”` : ''})`
+  })
+  const all = [...(images.length > 0 ? [seen] : []), ...(files.length > 0 ? [listed(read)] : [])]
+  return all.length > 0 ? ` and sent ${all.join(', and ')}` : ''
 }
 
 function reason(intent: Intent, results: number): string {

@@ -11,12 +11,15 @@ export type ToolSuccess = {
   readonly kind: 'done'
   /** What it found, and how much; for a tool that finds nothing by nature these mean little. */
   readonly titles: readonly string[]
+  /** The titles as they are, where the tool tells them apart from the texts. */
+  readonly names: readonly string[]
   readonly count: number
   readonly excerpt: string
 }
 
 const unknown = /\b(?:interrupted|outcome (?:is )?unknown|unknown outcome)\b/i
-const failed = /\b(?:error|failed|failure|not started|not found|denied|declined|rejected|refused|cancell?ed|aborted)\b/i
+const failed =
+  /\b(?:error|failed|failure|not started|not found|did not (?:run|allow)|denied|declined|rejected|refused|cancell?ed|aborted)\b/i
 const nothing = /\b(?:no|zero|0|nothing)\b[^.]*\b(?:notes?|results?|match\w*|found)\b|^\s*$/i
 
 /** Judges one tool result by its text. */
@@ -31,7 +34,8 @@ export function readOutcome(text: string): ToolOutcome {
   if (isFailed) return { kind: 'failed', excerpt: shown }
   const titles = list ? list.map(titleOf) : titlesOfLines(text)
   const count = titles.length > 0 || list || nothing.test(text) ? titles.length : 1
-  return { kind: 'done', titles: titles.filter(Boolean), count, excerpt: shown }
+  const names = (list ?? []).map(item => fieldsOf(item)['title']).filter(title => typeof title === 'string')
+  return { kind: 'done', titles: titles.filter(Boolean), names, count, excerpt: shown }
 }
 
 /** The first characters of a text on one line; never half a character. */

@@ -3,6 +3,7 @@ import type { SessionSummary } from 'palimpsest'
 import { type ReactElement, type ReactNode, useEffect, useRef, useState } from 'react'
 import type { ExportAs } from '../files/save-session.ts'
 import { newId } from './new-id.ts'
+import { BranchMark } from './branch-mark.tsx'
 import { Visible } from '../text/visible-text.tsx'
 import { goTo } from './address.ts'
 import { titleOf } from './titles.ts'
@@ -22,6 +23,8 @@ export type SessionsPanelProps = {
   /** Has a person choose files that become sessions. */
   readonly importFiles: () => void
   readonly exportAs: (session: SessionSummary, as: ExportAs) => void
+  /** What it branched off from, in words; null for what is no branch. */
+  readonly originOf: (session: SessionSummary) => string | null
   /** What was done, or could not be. */
   readonly said: ReactNode
   /** What was done and can be seen: for those who do not see it. */
@@ -76,6 +79,7 @@ export function SessionsPanel(props: SessionsPanelProps): ReactElement {
             pin={props.pin}
             remove={props.remove}
             exportAs={props.exportAs}
+            origin={props.originOf(session)}
           />
         ))}
       </ul>
@@ -105,9 +109,10 @@ export function SessionsPanel(props: SessionsPanelProps): ReactElement {
 type SessionItemProps = Pick<SessionsPanelProps, 'rename' | 'pin' | 'remove' | 'exportAs'> & {
   readonly session: SessionSummary
   readonly isCurrent: boolean
+  readonly origin: string | null
 }
 
-function SessionItem({ session, isCurrent, rename, pin, remove, exportAs }: SessionItemProps): ReactElement {
+function SessionItem({ session, isCurrent, origin, rename, pin, remove, exportAs }: SessionItemProps): ReactElement {
   const { id, eventCount, isPinned } = session
   const title = titleOf(session)
   const [edited, setEdited] = useState<string | null>(null)
@@ -159,6 +164,12 @@ function SessionItem({ session, isCurrent, rename, pin, remove, exportAs }: Sess
       >
         <Visible text={title} />
         {isPinned && <PinMark />}
+        {origin !== null && (
+          <span className="origin">
+            <BranchMark />
+            <Visible text={origin} />
+          </span>
+        )}
       </button>
       {eventCount > 0 && (
         <span className="session-actions">

@@ -1,6 +1,6 @@
 /** Names of sessions. */
 import type { SessionSummary } from 'palimpsest'
-import { wellFormedText } from 'palimpsest/core'
+import { type UserMessage, wellFormedText } from 'palimpsest/core'
 
 const MAX_TITLE = 40
 
@@ -18,6 +18,13 @@ export function titleFrom(prompt: string): string {
     return false
   })
   return wellFormedText(rest === undefined ? title : `${title}…`)
+}
+
+/** A title made of the first of these messages that has words in it; null when none has. */
+export function titleFromPrompts(prompts: readonly Pick<UserMessage, 'content'>[]): string | null {
+  const texts = prompts.map(({ content }) => content.map(block => (block.type === 'text' ? block.text : '')).join(' '))
+  const first = texts.find(text => text.trim() !== '')
+  return first === undefined ? null : titleFrom(first)
 }
 
 type Named = Pick<SessionSummary, 'title' | 'eventCount'>

@@ -178,16 +178,18 @@ export class Agent {
     return this.#desk.answer(callId, answer)
   }
 
-  /** Removes a pending message; false when it is not pending (any more). */
+  /** Removes a pending message; false when it is not pending (any more). @throws {AgentError} `closed`. */
   removeQueued(messageId: string): boolean {
+    this.#ready()
     if (!this.#splice(planRemoval(this.inbox, messageId))) return false
     this.#sent.remove(messageId)
     this.#wasTakenBack()
     return true
   }
 
-  /** Removes all pending messages; answers how many there were. */
+  /** Removes all pending messages; answers how many there were. @throws {AgentError} `closed`. */
   clearQueued(): number {
+    this.#ready()
     const pending = pendingMessages(this.inbox)
     commitSplices(this.#options.live.session, planCancellation(this.inbox))
     for (const { id } of pending) this.#sent.remove(id)
@@ -199,9 +201,10 @@ export class Agent {
    * Rewrites a pending message where it stands; it keeps its id, and what is attached to it unless other attachments are
    * given. False when it is not pending (any more).
    *
-   * @throws {AgentError} `empty-prompt`, `malformed-prompt`; then it stays as it was.
+   * @throws {AgentError} `empty-prompt`, `malformed-prompt`, `closed`; then it stays as it was.
    */
   editQueued(messageId: string, prompt: Prompt): boolean {
+    this.#ready()
     const message = pendingMessages(this.inbox).find(({ id }) => id === messageId)
     if (message === undefined) return false
     return this.#splice(planRemoval(this.inbox, messageId, [withText(message, prompt)]))

@@ -75,11 +75,21 @@ describe('before a step', () => {
     const { kit } = await hooked([{ text: 'ok' }], [{ preStep: () => never.opened.then(() => undefined) }])
     kit.agent.send({ text: 'hi' })
     await settled()
+    expect(kit.agent.status).toEqual({ kind: 'thinking', turn: 1, step: 1 })
     expect(JSON.stringify(await kit.stored())).toContain('hi')
     const { running } = kit.agent
     kit.agent.cancel()
     expect(await running?.done).toEqual({ kind: 'aborted', reason: { kind: 'user' } })
     expect(texts(kit.agent.inbox.nextTurn)).toEqual(['hi'])
+  })
+
+  it('[A2, A20] hooks that have no say in it do not keep a prompt from being committed at once', async () => {
+    const { kit } = await hooked([{ text: 'ok' }], [{ turnStopping: () => undefined }])
+    const { messageId } = kit.agent.send({ text: 'hi' })
+    expect(kit.live.session.messages.at(-1)?.id).toBe(messageId)
+    kit.agent.cancel()
+    await settled()
+    expect(count(await kit.stored(), 'user/message')).toBe(1)
   })
 
   it('[A20] what a hook throws ends the turn with an error, and the message is pending again', async () => {

@@ -1,7 +1,8 @@
 /** No network: what needs one waits, and nothing is used up by it. */
 import { describe, expect, it } from 'vitest'
-import { agentKit, modelOf, settled, switchedNetwork, typesOf } from '../testing/agent-kit.ts'
-import { answerChunks, scriptedModel } from '../testing/scripted-model.ts'
+import { MessageId } from '../core/ids.ts'
+import { agentKit, modelOf, observedStorage, settled, storedEvents, switchedNetwork, typesOf } from '../testing/agent-kit.ts' // biome-ignore format: one line
+import { answerChunks, gate, scriptedModel } from '../testing/scripted-model.ts'
 
 const offlineModel = (answers: readonly string[]) =>
   scriptedModel(answers.map(text => ({ text })), { usesNetwork: true }) // biome-ignore format: one line
@@ -92,6 +93,40 @@ describe('without a network', () => {
     expect(kit.agent.status).toEqual({ kind: 'offline', turn: 1, step: 2 })
     kit.agent.cancel()
     expect(await turn.done).toEqual({ kind: 'aborted', reason: { kind: 'user' } })
+  })
+
+  it('[A22, W6] one that goes while the request is being stored is waited for, and what came meanwhile is stored too', async () => {
+    const network = switchedNetwork()
+    const storage = observedStorage()
+    const held = gate()
+    storage.beforeAppend = () => held.opened
+    const seen: unknown[] = []
+    const model = modelOf(
+      async function* ({ messages }) {
+        const stored = await storedEvents(storage)
+        seen.push([network.isOnline(), stored.filter(({ type }) => type === 'user/message').length, messages.length])
+        yield* answerChunks({ text: 'ok' })
+      },
+      { usesNetwork: true },
+    )
+    const kit = await agentKit({ model, retry: { maxRetries: 0 } }, { network, storage })
+    const turn = kit.agent.send({ text: 'hi' })
+    await settled()
+    network.set(false)
+    held.open()
+    await settled()
+    expect([seen, kit.agent.status]).toEqual([[], { kind: 'offline', turn: 1, step: 1 }])
+    const source = { kind: 'user' as const }
+    const more = {
+      id: MessageId('m'),
+      role: 'user' as const,
+      content: [{ type: 'text' as const, text: 'more' }],
+      source,
+    }
+    kit.live.session.append('user/message', more, { surfaceOp: 'append' })
+    network.set(true)
+    expect(await turn.done).toEqual({ kind: 'completed' })
+    expect(seen).toEqual([[true, 2, 2]])
   })
 
   it('[A22] a model on this machine does not wait', async () => {

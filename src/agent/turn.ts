@@ -44,6 +44,7 @@ export type OpenStep = StepPlace & {
 export function continueTurn({ turn, step, calls, isRerun }: OpenStep, options: TurnOptions): RunningTurn {
   // Stored before any of them runs: what crashes each time must not do so for ever.
   if (isRerun) options.session.append(turnResumed, { turn })
+  options.onActivity({ kind: 'thinking', turn, step })
   const steps = async () => {
     const ending = await finishStep({ turn, step }, calls, options)
     return runSteps({ turn, step: step + 1 }, null, options, ending, wasTruncated(options.session, turn))
@@ -127,10 +128,11 @@ async function runSteps(
     if (ending !== null && (!endsWell(ending) || !(await goesOn({ turn, step: step - 1 }, options)))) break
     if (step > maxSteps) return stepLimit(maxSteps)
     const claimed = isFirst() && prompt !== null ? [prompt] : claimMessages(session, isFirst())
-    const decision =
-      hooks.length === 0
-        ? ({ kind: 'enter', messages: claimed } as const)
-        : await orAborted(decideStep(hooks, { session, turn, step, signal }, claimed), signal)
+    const isHeard = hooks.some(({ preStep }) => preStep !== undefined)
+    if (isHeard) options.onActivity({ kind: 'thinking', turn, step })
+    const decision = isHeard
+      ? await orAborted(decideStep(hooks, { session, turn, step, signal }, claimed), signal)
+      : ({ kind: 'enter', messages: claimed } as const)
     if (signal.aborted || decision === null) return null
     if (decision.kind === 'reject') return { kind: 'blocked' }
     const { messages, startsRequestSeries = false } = decision

@@ -54,7 +54,7 @@ export const turnedClock = (time = 1_000, rest: () => Promise<void> = settled): 
         next.work()
         await rest()
       }
-      clock.time = end
+      clock.time = Math.max(clock.time, end)
     },
     waits: () => inOrder().map(({ at }) => at - clock.time),
   }

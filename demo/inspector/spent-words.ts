@@ -1,0 +1,40 @@
+/** What a session has spent, in words. */
+import { costOf, type ModelUsage, type UsageState } from 'palimpsest/views'
+import { counted, tokens } from '../app/format.ts'
+import { priceOf } from './prices.ts'
+
+/** An amount of money: `$1.25`, `$0.0042`; without a currency the number alone. */
+export function money(amount: number, currency: string | null): string {
+  const digits = amount > 0 && amount < 0.1 ? { maximumSignificantDigits: 2 } : { maximumFractionDigits: 2 }
+  const style = currency === null ? {} : ({ style: 'currency', currency, currencyDisplay: 'narrowSymbol' } as const)
+  return new Intl.NumberFormat('en', { ...style, ...digits }).format(amount)
+}
+
+/** All of it in a line. */
+export function spentWords(usage: UsageState): string {
+  const { inputTokens, outputTokens, cacheReadTokens = 0, cacheWriteTokens = 0 } = usage.total
+  const read = inputTokens + cacheReadTokens + cacheWriteTokens
+  return [
+    counted(usage.calls, 'call'),
+    `${tokens(read)} tokens read, ${tokens(outputTokens)} written`,
+    costWords(usage),
+  ].join(' · ')
+}
+
+/** The cost of all models together, and of how many it is not known. */
+function costWords(usage: UsageState): string {
+  const { amount, currency, unpriced } = costOf(usage, priceOf)
+  if (unpriced.length === usage.byModel.length) return 'no price known'
+  const cost = `${money(amount, currency)} at example prices`
+  return unpriced.length === 0 ? cost : `${cost}, ${counted(unpriced.length, 'model')} without a price`
+}
+
+/** The cost of one model. */
+export function modelCostWords(usage: UsageState, own: ModelUsage): string {
+  const { amount, currency, unpriced } = costOf({ ...usage, byModel: [own] }, priceOf)
+  return unpriced.length > 0 ? 'no price known' : money(amount, currency)
+}
+
+/** A model and whose it is. */
+export const modelName = ({ provider, model }: Pick<ModelUsage, 'provider' | 'model'>): string =>
+  model === '' ? 'not known' : provider === '' ? model : `${model}, ${provider}`
