@@ -21,6 +21,7 @@ export type TestHook = {
     readonly sessions: {
       readonly delete: (id: string) => Promise<void>
       readonly export: (id: string) => Promise<Blob>
+      readonly attach: (data: Blob, name: string) => Promise<object>
       readonly import: (text: string, how: { readonly id: string }) => Promise<unknown>
     }
   }
@@ -77,7 +78,8 @@ export class Demo {
 
   constructor(page: Page) {
     this.page = page
-    this.rows = page.locator('#rows > *')
+    // What can be done at the end of a turn is no row of it.
+    this.rows = page.locator('#rows > :not(.turn-end)')
     this.status = page.locator('#status')
     this.prompt = page.getByRole('textbox', { name: 'Message' })
     this.notice = page.locator('#notice')
@@ -117,8 +119,8 @@ export class Demo {
   }
 
   /** Waits until so many turns have ended and everything is stored: the page says "saved" only when it is. */
-  async ended(count: number): Promise<void> {
-    await expect(this.turnEnds).toHaveCount(count, { timeout: 20_000 })
+  async ended(count: number, timeout = 20_000): Promise<void> {
+    await expect(this.turnEnds).toHaveCount(count, { timeout })
     await expect(this.status).toHaveText(/^Idle · (?:\d+ queued · )?saved$/)
   }
 
@@ -166,6 +168,11 @@ export class Demo {
   async stored(id: string = this.id): Promise<StoredEvent[]> {
     const texts = await this.page.evaluate(readStoredTexts, id)
     return texts.flatMap(text => JSON.parse(text) as StoredEvent[])
+  }
+
+  /** How the last turn ended, as it is stored. A session is named after that. */
+  async lastEnd(): Promise<Record<string, unknown> | undefined> {
+    return (await this.stored()).findLast(event => event.type === 'turn/end')?.data
   }
 
   /** Bodies the embedded provider got with this text in them. */

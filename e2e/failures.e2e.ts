@@ -1,5 +1,5 @@
 /** Providers and workers that fail: said in words, and the session goes on. */
-import { expect, test } from './demo.ts'
+import { Demo, expect, test } from './demo.ts'
 import { everythingKept } from './kept.ts'
 import { ProviderDialog } from './provider-dialog.ts'
 
@@ -9,41 +9,70 @@ const failures = [
     words: 'The provider asks for a pause: too many requests.',
     hint: 'Wait 2 s, then try again.',
     code: 'RATE_LIMIT',
+    tries: 5,
   },
-  { name: 'server', words: 'The provider had an internal error.', hint: 'Try again.', code: 'SERVER' },
+  { name: 'server', words: 'The provider had an internal error.', hint: 'Try again.', code: 'SERVER', tries: 5 },
   {
     name: 'overflow',
     words: 'The conversation is too long for the model.',
     hint: 'larger window',
     code: 'CONTEXT_WINDOW_EXCEEDED',
+    tries: 0,
   },
-  { name: 'cut', words: 'The connection to the provider failed.', hint: 'then try again.', code: 'TRANSPORT' },
-  { name: 'close', words: 'The connection to the provider failed.', hint: 'then try again.', code: 'TRANSPORT' },
-  { name: 'cut-tool', words: 'The connection to the provider failed.', hint: 'then try again.', code: 'TRANSPORT' },
-  { name: 'length', words: 'The answer reached its length limit.', hint: 'Ask for the rest', code: null },
+  {
+    name: 'cut',
+    words: 'The connection to the provider failed.',
+    hint: 'then try again.',
+    code: 'TRANSPORT',
+    tries: 5,
+  },
+  {
+    name: 'close',
+    words: 'The connection to the provider failed.',
+    hint: 'then try again.',
+    code: 'TRANSPORT',
+    tries: 5,
+  },
+  {
+    name: 'cut-tool',
+    words: 'The connection to the provider failed.',
+    hint: 'then try again.',
+    code: 'TRANSPORT',
+    tries: 5,
+  },
+  { name: 'length', words: 'The answer reached its length limit.', hint: 'Ask for the rest', code: null, tries: 0 },
 ]
 
-test('[E7] each named failure shows its words, and the next prompt works', async ({ demo, page }) => {
+test('[E7] each named failure shows its words, and the next prompt works', async ({ context, demo, page }) => {
+  test.setTimeout(120_000)
   const mark = `mark-${crypto.randomUUID()}`
   await demo.open()
-  let turn = 0
-  for (const { name, words, hint, code } of failures) {
-    await demo.ask(`Remember that ${mark} fails with ${name}. [fast] [fail:${name}]`)
-    turn += 1
-    const ending = demo.rows.last()
+  // Side by side: what may pass is tried again for a while.
+  const running: (readonly [Demo, (typeof failures)[number]])[] = []
+  for (const failure of failures) {
+    const own = new Demo(await context.newPage())
+    await own.open()
+    await own.send(`Remember that ${mark} fails with ${failure.name}. [fast] [fail:${failure.name}]`)
+    running.push([own, failure])
+  }
+  for (const [own, { name, words, hint, code, tries }] of running) {
+    await own.ended(1, 60_000)
+    const ending = own.rows.last()
     await expect(ending).toContainText(words)
     await expect(ending).toContainText(hint)
-    expect((await demo.stored()).at(-1)?.data).toMatchObject(
-      code === null ? { turn, reason: { kind: 'max-tokens' } } : { turn, reason: { kind: 'error', error: { code } } },
+    expect(await own.lastEnd()).toMatchObject(
+      code === null ? { reason: { kind: 'max-tokens' } } : { reason: { kind: 'error', error: { code } } },
     )
     if (name === 'cut') await expect(ending).toHaveClass(/\berror\b/)
-    await demo.ask(`Are you there after ${name}? [fast]`)
-    turn += 1
-    expect((await demo.stored()).at(-1)?.data).toEqual({ turn, reason: { kind: 'completed' } })
+    if (tries > 0) await expect(ending).toContainText(`tried again ${tries} times`)
+    await expect(own.page.locator('.row.aside')).toHaveCount(tries)
+    await own.ask(`Are you there after ${name}? [fast]`)
+    expect(await own.lastEnd()).toEqual({ turn: 2, reason: { kind: 'completed' } })
+    // No tool ran from a broken answer.
+    expect((await own.stored()).filter(event => event.type === 'tool/call')).toEqual([])
+    await own.page.close()
   }
-  // No tool ran from a broken answer.
   await expect(page.locator('#notes')).toHaveText('None yet.')
-  expect((await demo.stored()).filter(event => event.type === 'tool/call')).toEqual([])
   expect((await demo.requests(mark, 400)).length).toBe(1) // the overflow it was told to report
 })
 
@@ -67,7 +96,10 @@ test('[E7] a wrong key is said and never kept', async ({ demo, page }) => {
 
 test('[E7] an unreachable host and an unknown model are said, and the next prompt works', async ({ demo, page }) => {
   await demo.open({ query: `&provider=${encodeURIComponent('http://127.0.0.1:4599/v1')}` })
-  await demo.ask('Is anybody there? [fast]')
+  test.setTimeout(90_000)
+  await demo.send('Is anybody there? [fast]')
+  await expect(demo.status).toHaveText(/^Trying again in \d+ s · [1-5] of 5 · /)
+  await demo.ended(1, 40_000)
   await expect(demo.rows.last()).toContainText(
     'The connection to the provider failed. Check the network and the base URL',
   )
@@ -77,10 +109,13 @@ test('[E7] an unreachable host and an unknown model are said, and the next promp
   await demo.ask('And now? [fast]')
   await expect(demo.rows.last()).toContainText('The provider does not have this model.')
   await provider.use({ model: 'embedded-small' })
-  const again = page.getByRole('button', { name: 'Try again' })
+  const again = page.locator('.ending').getByRole('button', { name: 'Try again' })
   await expect(again).toHaveCount(1) // only the last failure offers it
+  const failed = demo.id
   await again.click()
-  await demo.ended(3)
+  // In a branch: what failed stays where it was.
+  await expect.poll(() => demo.id).not.toBe(failed)
+  await demo.ended(2)
   await expect(demo.rows.last()).toContainText('You wrote “And now?”')
   await expect(again).toHaveCount(0)
   await provider.open()
@@ -107,5 +142,5 @@ test('[E11] a lost worker is said, the draft is kept, and a reload goes on', asy
   await expect(demo.prompt).toHaveValue('my next words [fast]')
   await demo.prompt.press('Enter')
   await demo.ended(3)
-  expect((await demo.stored()).at(-1)?.data).toEqual({ turn: 3, reason: { kind: 'completed' } })
+  expect(await demo.lastEnd()).toEqual({ turn: 3, reason: { kind: 'completed' } })
 })

@@ -16,27 +16,31 @@ export const caseFile = async (name: string): Promise<GivenFile> => ({
 export const textFile = (name: string, text: string): GivenFile => ({ name, bytes: Buffer.from(text) })
 
 /** Drags files over the page; with `isDropped`, drops them there. */
-async function drag(page: Page, files: readonly GivenFile[], isDropped: boolean): Promise<void> {
+async function drag(page: Page, files: readonly GivenFile[], isDropped: boolean, on = '#transcript'): Promise<void> {
   const given = files.map(({ name, bytes }) => ({ name, base64: bytes.toString('base64') }))
   await page.evaluate(
-    ([all, drops]) => {
+    ([all, drops, place]) => {
       const dataTransfer = new DataTransfer()
       for (const { name, base64 } of all) {
         const bytes = Uint8Array.from(atob(base64), character => character.charCodeAt(0))
         dataTransfer.items.add(new File([bytes], name))
       }
-      const target = document.querySelector('#transcript') ?? document.body
+      const target = document.querySelector(place) ?? document.body
       const types = ['dragenter', 'dragover', ...(drops ? ['drop'] : [])]
       for (const type of types) {
         target.dispatchEvent(new DragEvent(type, { dataTransfer, bubbles: true, cancelable: true }))
       }
     },
-    [given, isDropped] as const,
+    [given, isDropped, on] as const,
   )
 }
 
 export const hoverFiles = (page: Page, ...files: readonly GivenFile[]): Promise<void> => drag(page, files, false)
 export const dropFiles = (page: Page, ...files: readonly GivenFile[]): Promise<void> => drag(page, files, true)
+
+/** Drops files on a part of the page. */
+export const dropFilesOn = (page: Page, on: string, ...files: readonly GivenFile[]): Promise<void> =>
+  drag(page, files, true, on)
 
 /** Ends a drag without a drop. */
 export const leavePage = (page: Page): Promise<void> =>

@@ -4,10 +4,7 @@ import { type Demo, expect, test } from './demo.ts'
 /** Sends one more prompt and checks that the strict provider took the repaired history. */
 async function expectNextPromptWorks(demo: Demo, mark: string, turn: number): Promise<void> {
   await demo.ask(`Go on with ${mark}. [fast]`)
-  expect((await demo.stored()).at(-1)).toMatchObject({
-    type: 'turn/end',
-    data: { turn, reason: { kind: 'completed' } },
-  })
+  expect(await demo.lastEnd()).toEqual({ turn, reason: { kind: 'completed' } })
   expect(await demo.requests(`Go on with ${mark}`)).toHaveLength(1)
   expect(await demo.requests(mark, 400)).toEqual([])
 }
@@ -129,4 +126,45 @@ test('[E5] stop in the middle of a tool answers its call', async ({ demo, page }
   await expect(page.locator('.tool .state')).toHaveText(/✗ failed/)
   await expectNextPromptWorks(demo, mark, 2)
   await expect(page.locator('#notes')).toHaveText('None yet.')
+})
+
+test('[E5] a turn that was interrupted is continued with one press, and says so in one line', async ({
+  demo,
+  page,
+}) => {
+  const mark = `mark-${crypto.randomUUID()}`
+  await demo.open()
+  await demo.send(`Tell me about ${mark}. [slow]`)
+  await expect.poll(() => demo.live.textContent()).toMatch(/\S+ \S+/)
+  await demo.reload()
+  const ending = page.locator('.ending', { hasText: 'This turn was interrupted.' })
+  await expect(ending).toContainText('Goes on from where it stopped. Or send something else.')
+  await page.getByRole('button', { name: 'Continue' }).click()
+  await demo.ended(2)
+  await expect(page.getByRole('button', { name: 'Continue' })).toHaveCount(0)
+  await expect(demo.rows.last()).toContainText(`I go on where I was cut off. You wrote “Tell me about ${mark}.”`)
+  // What the model was told is a line that opens, and nothing the person said.
+  const notice = page.locator('.row.aside')
+  await expect(notice).toContainText('Continued after an interruption')
+  await expect(page.locator('.row.user')).toHaveCount(1)
+  await notice.locator('summary').click()
+  await expect(notice).toContainText('The turn before was cut off before it was finished.')
+  expect(await demo.lastEnd()).toEqual({ turn: 2, reason: { kind: 'completed' } })
+  expect(await demo.requests(mark, 400)).toEqual([])
+})
+
+test('[E5] with something queued an interrupted turn is followed by that, and not continued', async ({
+  demo,
+  page,
+}) => {
+  await demo.open()
+  await demo.send('Tell me about the sea. [slow]')
+  await expect(demo.live).toHaveText(/\S/)
+  await demo.send('After that. [fast]')
+  await expect.poll(async () => (await demo.stored()).map(event => event.type)).toContain('agent/inbox/spliced')
+  await page.reload()
+  await expect(demo.status).toHaveText('Idle · 1 queued · saved')
+  await expect(page.getByRole('button', { name: 'Continue' })).toHaveCount(0)
+  await page.locator('section.queue').getByRole('button', { name: 'Remove' }).click()
+  await expect(page.getByRole('button', { name: 'Continue' })).toBeVisible()
 })

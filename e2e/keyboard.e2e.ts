@@ -200,12 +200,14 @@ test('[E20] what is pressed and goes away hands the focus on', async ({ demo, pa
   await demo.ended(1)
   await expect(page.locator('#transcript, #prompt').and(page.locator(':focus'))).toHaveCount(1)
   await page.keyboard.press('/')
-  await write(demo, 'Fail. [fast] [fail:rate-limit]')
+  await write(demo, 'Fail. [fast] [fail:overflow]')
   await demo.ended(2)
+  const before = demo.id
   await tabTo(demo, '.ending.error button:text-is("Try again")', 'Shift+Tab')
   await page.keyboard.press('Enter')
-  await demo.ended(3)
-  await expect(page.locator('#transcript, #prompt').and(page.locator(':focus'))).toHaveCount(1)
+  await expect.poll(() => demo.id).not.toBe(before)
+  await demo.ended(2)
+  await expect(demo.prompt).toBeFocused()
   expect((await focus.jsonValue()).lost).toEqual([])
 })
 

@@ -1,4 +1,5 @@
 /** What people see and hear: tools with an effect, and every state of the page in both schemes, on small and large screens. */
+import { fileURLToPath } from 'node:url'
 import type { Page } from '@playwright/test'
 import { expect, test } from './demo.ts'
 import { look, openAt } from './look.ts'
@@ -169,6 +170,50 @@ for (const width of [360, 1440] as const) {
     await demo.ended(2)
     await page.locator('section.queue').getByRole('button', { name: 'Edit' }).first().click()
     await look(page, 'queue-kept', width)
+  })
+
+  test(`[E12] a question, its answers and a call that is tried again can be read by everybody, ${width} px`, async ({
+    demo,
+    page,
+  }) => {
+    await openAt(demo, width)
+    await demo.ask('Remember that spring tides come at full moon. [fast]')
+    await demo.send('Delete the note about tides. [fast]')
+    await expect(page.locator('.approval')).toBeVisible()
+    await look(page, 'approval', width)
+    await page.getByRole('button', { name: 'Reject' }).click()
+    await demo.ended(2)
+    await demo.send('Tell me about the moon. [fast] [fail:rate-limit]')
+    await expect(demo.status).toHaveText(/^Trying again in /)
+    await look(page, 'retrying', width)
+    await page.getByRole('button', { name: 'Stop' }).click()
+    await demo.ended(3)
+    await look(page, 'stopped', width)
+  })
+
+  test(`[E12] what is attached, and a message that is said otherwise, can be read by everybody, ${width} px`, async ({
+    demo,
+    page,
+  }) => {
+    await openAt(demo, width)
+    await page.setInputFiles('#attach-chooser', [
+      { name: 'tides.txt', mimeType: 'text/plain', buffer: Buffer.from('High at noon, low at six.') },
+      { name: 'a film of the harbour that is too long to send.mov', mimeType: '', buffer: Buffer.alloc(20_000_001) },
+    ])
+    await page.setInputFiles(
+      '#attach-chooser',
+      fileURLToPath(new URL('./screenshots/help-dark-1440.png', import.meta.url)),
+    )
+    await expect(page.locator('.attaching')).not.toContainText('attaching…')
+    await expect(page.locator('#composer')).toContainText('is too large to attach')
+    await look(page, 'attaching', width)
+    await page.getByRole('button', { name: /^Remove a film/ }).click()
+    await demo.ask('When is the tide high, and what are these keys? [fast]')
+    await expect(page.locator('.attachments img')).toHaveJSProperty('complete', true)
+    if (width === 1440) await page.locator('.row.user').hover()
+    await look(page, 'attached', width)
+    await page.getByRole('button', { name: /^Edit message/ }).click()
+    await look(page, 'editing', width)
   })
 }
 

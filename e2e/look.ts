@@ -39,6 +39,12 @@ const keptPictures: ReadonlySet<string> = new Set([
   'refusal-dark-360',
   'repairs-light-1440',
   'repairs-dark-360',
+  'approval-light-1440',
+  'approval-dark-360',
+  'attaching-dark-360',
+  'attached-light-1440',
+  'editing-dark-1440',
+  'retrying-light-1440',
 ])
 
 /** Looks at the page as it is: no violation of any rule, and a picture. Between the schemes only colours differ. */

@@ -68,7 +68,7 @@ test('[E1] a prompt with a tool call streams in pieces and is stored event by ev
       {
         type: 'request/header',
         data: {
-          header: { config: model, tools: [tool('search_notes'), tool('write_note'), tool('set_theme')] },
+          header: { config: model, tools: ['search_notes', 'write_note', 'delete_note', 'set_theme'].map(tool) },
           reason: 'initial',
         },
       },
@@ -111,6 +111,10 @@ test('[E1] a prompt with a tool call streams in pieces and is stored event by ev
       },
       { type: 'step/end', data: step(2) },
       { type: 'turn/end', data: { turn: 1, reason: { kind: 'completed' } } },
+      {
+        type: 'session/title',
+        data: { title: 'Remember that the tide is high at noon.', messageSeqs: [3], source: { kind: 'agent' } },
+      },
     ].map((event, seq) => ({ ...event, seq })),
   )
   const times = events.map(event => event.time)

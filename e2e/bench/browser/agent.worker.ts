@@ -65,7 +65,7 @@ async function serveByHand(hand: string, config: DeltaConfig): Promise<void> {
     if (type === 'block-start' || (type === 'text-delta' && arrived === config.deltas)) postMessage(frame)
   }
   const live = await sessions.open(SessionId('deltas'))
-  const agent = new Agent({ live, setup: () => setup(config), now: Date.now, newId, onFrame })
+  const agent = new Agent({ live, setup: () => setup(config), newId, onFrame })
   addEventListener('message', ({ data }: MessageEvent<unknown>) => {
     if (data !== 'send') return
     arrived = 0

@@ -42,8 +42,16 @@ export class Browser {
 
   /** The page of an origin in a profile; what was open before is closed, what it stored stays. */
   async open(profile: string, origin: string): Promise<Page> {
-    if (this.#end !== null) throw new Error('The run was stopped')
     if (this.#opened?.profile === profile && this.#opened.origin === origin) return this.#opened.page
+    const page = await this.show(profile, origin)
+    await page.waitForFunction(() => 'benchPage' in globalThis)
+    if (!(await page.evaluate(() => crossOriginIsolated))) throw new Error('The page is not cross-origin isolated')
+    return page
+  }
+
+  /** Any page, by its address; as `open`. */
+  async show(profile: string, address: string): Promise<Page> {
+    if (this.#end !== null) throw new Error('The run was stopped')
     if (this.#opened?.profile !== profile) {
       await this.close()
       const executablePath = process.env['PALIMPSEST_CHROMIUM']
@@ -57,13 +65,11 @@ export class Browser {
       })
       this.#version = context.browser()?.version() ?? this.#version
       const page = context.pages()[0] ?? (await context.newPage())
-      this.#opened = { context, page, profile, origin }
+      this.#opened = { context, page, profile, origin: address }
     }
     const { context, page } = this.#opened
-    this.#opened = { context, page, profile, origin }
-    await page.goto(origin)
-    await page.waitForFunction(() => 'benchPage' in globalThis)
-    if (!(await page.evaluate(() => crossOriginIsolated))) throw new Error('The page is not cross-origin isolated')
+    this.#opened = { context, page, profile, origin: address }
+    await page.goto(address)
     return page
   }
 

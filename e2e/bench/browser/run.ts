@@ -12,6 +12,7 @@ import { openRows } from './rows/open.ts'
 import { pageRows } from './rows/page.ts'
 import { reloadRows } from './rows/reload.ts'
 import { restoreRows } from './rows/restore.ts'
+import { streamRows } from './rows/stream.ts'
 import { serveFolder } from './server.ts'
 
 export { toMarkdown } from './report.ts'
@@ -28,6 +29,7 @@ const files: Readonly<Record<string, BrowserRows>> = {
   fork: forkRows,
   heap: heapRows,
   restore: restoreRows,
+  stream: streamRows,
 }
 
 /** Origins the page is served from. */

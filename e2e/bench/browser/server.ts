@@ -10,7 +10,11 @@ export type Served = {
   close(): Promise<void>
 }
 
-const types: Readonly<Record<string, string>> = { '.html': 'text/html; charset=utf-8', '.js': 'text/javascript' }
+const types: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript',
+  '.css': 'text/css; charset=utf-8',
+}
 
 export async function serveFolder(folder: string, count: number): Promise<Served> {
   const servers = await Promise.all(Array.from({ length: count }, () => listen(answerFrom(folder))))
