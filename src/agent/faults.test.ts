@@ -201,7 +201,7 @@ describe('setups', () => {
     ['a wait below nothing', { retry: { baseDelayMs: -1 } }],
     ['retries without end', { retry: { maxRetries: Infinity } }],
   ])('[A11] %s is refused, and nothing is logged', async (_what, odd) => {
-    const kit = await agentKit({ model: scriptedModel([]), ...odd } as AgentSetup)
+    const kit = await agentKit({ model: scriptedModel([]), ...odd })
     expect(() => kit.agent.send({ text: 'hi' })).toThrow(expect.objectContaining({ code: 'setup' }) as Error)
     expect(kit.live.session.length).toBe(0)
   })
