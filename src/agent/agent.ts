@@ -1,4 +1,7 @@
-/** The agent of one live session: takes prompts, runs turns, can be stopped. READ FIRST in this folder. */
+/**
+ * The agent of one live session: takes prompts, runs turns, can be stopped. READ FIRST in this folder. Longer than most
+ * files: what may be asked of it when is one matter; what a turn does is in `turn.ts` and its neighbours.
+ */
 import { approvalsFold } from '../core/approvals.ts'
 import type { CancelCause, TurnEndReason, UserMessage } from '../core/events.ts'
 import type { MessageId } from '../core/ids.ts'

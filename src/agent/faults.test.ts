@@ -7,7 +7,6 @@ import { type AgentKit, agentKit, modelOf, settled, tool, typesOf } from '../tes
 import { answerChunks, gate, scriptedModel } from '../testing/scripted-model.ts'
 import { systemClock } from './clock.ts'
 import type { AgentHooks } from './hooks.ts'
-import type { AgentSetup } from './setup.ts'
 import { defineTool } from './tool.ts'
 
 const calling = (name: string) => ({ toolCalls: [{ id: 'c', name }] })
