@@ -84,6 +84,8 @@ export default defineConfig({
         test: {
           name: 'node',
           environment: 'node',
+          // Laws run as often on a busy machine as on a quiet one.
+          testTimeout: 20_000,
           setupFiles: ['scripts/vitest-setup.mjs'],
           include: ['src/**/*.test.{ts,tsx}', 'demo/**/*.test.{ts,tsx}'],
           exclude: ['**/*.browser.test.{ts,tsx}'],

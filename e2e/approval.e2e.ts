@@ -15,7 +15,7 @@ async function asked(demo: Demo, prompt = 'Delete the note about tides. [fast]')
   await expect(demo.status).toHaveText(waiting)
 }
 
-test('[E21] a call that needs it is asked for with its exact arguments, and runs once it is allowed', async ({
+test('[E31] a call that needs it is asked for with its exact arguments, and runs once it is allowed', async ({
   demo,
   page,
 }) => {
@@ -42,7 +42,7 @@ test('[E21] a call that needs it is asked for with its exact arguments, and runs
   expect(decided?.data).toMatchObject({ outcome: 'allowed-once' })
 })
 
-test('[E21] what is rejected does not run, and is no failure', async ({ demo, page }) => {
+test('[E31] what is rejected does not run, and is no failure', async ({ demo, page }) => {
   await asked(demo)
   await page.getByRole('button', { name: 'Reject' }).click()
   await demo.ended(2)
@@ -57,7 +57,7 @@ test('[E21] what is rejected does not run, and is no failure', async ({ demo, pa
   await expect(page.locator('#announcer-trouble')).toHaveText('The tool delete_note did not run. You rejected this.')
 })
 
-test('[E21] a question survives a reload, and the turn goes on with the answer', async ({ demo, page }) => {
+test('[E31] a question survives a reload, and the turn goes on with the answer', async ({ demo, page }) => {
   await asked(demo)
   const before = await demo.stored()
   for (let time = 0; time < 2; time += 1) {
@@ -78,7 +78,7 @@ test('[E21] a question survives a reload, and the turn goes on with the answer',
   await expect(page.locator('.tool .decision')).toHaveText('You allowed this once')
 })
 
-test('[E21] a stop cancels the question; what is sent meanwhile waits', async ({ demo, page }) => {
+test('[E31] a stop cancels the question; what is sent meanwhile waits', async ({ demo, page }) => {
   await asked(demo)
   await demo.send('And this comes after it. [fast]')
   await expect(page.locator('section.queue')).toContainText('And this comes after it.')
@@ -90,7 +90,7 @@ test('[E21] a stop cancels the question; what is sent meanwhile waits', async ({
   await expect(notes(demo)).toHaveText(['Spring tides come at full moon'])
 })
 
-test('[E21] several calls are asked for one after the other', async ({ demo, page }) => {
+test('[E31] several calls are asked for one after the other', async ({ demo, page }) => {
   await demo.open()
   await demo.ask('Remember that spring tides come at full moon. [fast]')
   await demo.ask('Remember that neap tides come at half moon. [fast]')
@@ -106,7 +106,7 @@ test('[E21] several calls are asked for one after the other', async ({ demo, pag
   await expect(notes(demo)).toHaveCount(1)
 })
 
-test('[E21] the safe choice has the focus of whoever waits, and nobody who writes loses it', async ({ demo, page }) => {
+test('[E31] the safe choice has the focus of whoever waits, and nobody who writes loses it', async ({ demo, page }) => {
   await page.setViewportSize({ width: 1440, height: 900 })
   await asked(demo)
   const reject = page.getByRole('button', { name: 'Reject' })
@@ -140,7 +140,7 @@ test('[E21] the safe choice has the focus of whoever waits, and nobody who write
   await demo.ended(4)
 })
 
-test('[E21] arguments are shown to their end, however long, and hidden signs in them are named', async ({
+test('[E31] arguments are shown to their end, however long, and hidden signs in them are named', async ({
   demo,
   page,
   context,
@@ -165,7 +165,7 @@ test('[E21] arguments are shown to their end, however long, and hidden signs in 
   await demo.ended(1)
 })
 
-test('[E21] tools that run side by side all say so', async ({ demo, page }) => {
+test('[E31] tools that run side by side all say so', async ({ demo, page }) => {
   await demo.open()
   await demo.send('Search my notes for boats [slow-tool] and remember that boats are slow [slow-tool]')
   const running = page.locator('.tool.running .state')

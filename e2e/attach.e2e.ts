@@ -29,7 +29,7 @@ const expectDrawn = async ({ page }: Demo) => {
   await expect.poll(() => image.evaluate((element: HTMLImageElement) => element.naturalWidth)).toBe(2)
 }
 
-test('[E25] an image and files are chosen, sent, read by the model, shown, and there after a reload', async ({
+test('[E35] an image and files are chosen, sent, read by the model, shown, and there after a reload', async ({
   demo,
   page,
 }) => {
@@ -86,7 +86,7 @@ test('[E25] an image and files are chosen, sent, read by the model, shown, and t
   }
 })
 
-test('[E25] an image is pasted, enlarged, and sent without words; text that comes with one is meant as text', async ({
+test('[E35] an image is pasted, enlarged, and sent without words; text that comes with one is meant as text', async ({
   demo,
   page,
 }) => {
@@ -117,7 +117,7 @@ test('[E25] an image is pasted, enlarged, and sent without words; text that come
   await expect(button).toHaveAttribute('aria-pressed', 'true')
 })
 
-test('[E25] files dropped on the field are attached, and those dropped elsewhere are opened as logs', async ({
+test('[E35] files dropped on the field are attached, and those dropped elsewhere are opened as logs', async ({
   demo,
   page,
 }) => {
@@ -138,7 +138,7 @@ test('[E25] files dropped on the field are attached, and those dropped elsewhere
   await expect(demo.rows.last()).toContainText('it begins “Low at six.”')
 })
 
-test('[E25] what cannot be attached is said, and nothing is sent without it', async ({ demo, page }) => {
+test('[E35] what cannot be attached is said, and nothing is sent without it', async ({ demo, page }) => {
   await demo.open()
   await page.locator('#attach-chooser').evaluate((input: HTMLInputElement) => {
     const given = new DataTransfer()
@@ -157,7 +157,7 @@ test('[E25] what cannot be attached is said, and nothing is sent without it', as
   await demo.ended(1)
 })
 
-test('[E25] what is attached waits in the queue, and stays with a prompt that is said otherwise', async ({
+test('[E35] what is attached waits in the queue, and stays with a prompt that is said otherwise', async ({
   demo,
   page,
 }) => {
@@ -186,7 +186,7 @@ test('[E25] what is attached waits in the queue, and stays with a prompt that is
   await expectDrawn(demo)
 })
 
-test('[E25] what a tool returns is shown the same way, and bytes that are not here are said to be so', async ({
+test('[E35] what a tool returns is shown the same way, and bytes that are not here are said to be so', async ({
   demo,
   page,
 }) => {

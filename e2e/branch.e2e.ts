@@ -20,7 +20,7 @@ async function talk(demo: Demo): Promise<string> {
   return id
 }
 
-test('[E24] a prompt is said otherwise in its place, and goes on in a branch', async ({ demo, page }) => {
+test('[E34] a prompt is said otherwise in its place, and goes on in a branch', async ({ demo, page }) => {
   const parent = await talk(demo)
   const before = await recorded(demo)
   // Quiet until it is pointed at.
@@ -70,7 +70,7 @@ test('[E24] a prompt is said otherwise in its place, and goes on in a branch', a
   expect(await recorded(demo)).toEqual(before)
 })
 
-test('[E24] the first prompt said otherwise begins anew, also while its answer arrives', async ({ demo, page }) => {
+test('[E34] the first prompt said otherwise begins anew, also while its answer arrives', async ({ demo, page }) => {
   const parent = await demo.open()
   await demo.send('Tell me about the sea. [slow]')
   await expect(demo.live).toHaveText(/\S/)
@@ -85,7 +85,7 @@ test('[E24] the first prompt said otherwise begins anew, also while its answer a
   await expect(page.locator('#sessions .session')).toHaveCount(2)
 })
 
-test('[E24] the last turn is had again', async ({ demo, page }) => {
+test('[E34] the last turn is had again', async ({ demo, page }) => {
   const parent = await talk(demo)
   const again = page.getByRole('button', { name: 'Try again' })
   await expect(again).toHaveCount(1) // of the last turn only
@@ -103,7 +103,7 @@ test('[E24] the last turn is had again', async ({ demo, page }) => {
   expect(saidAgain).toEqual(said?.slice(-1)) // what it shares with the other one is stored there
 })
 
-test('[E24] a fork goes on from the end of an earlier turn', async ({ demo, page }) => {
+test('[E34] a fork goes on from the end of an earlier turn', async ({ demo, page }) => {
   const parent = await talk(demo)
   const before = await recorded(demo)
   const fork = page.getByRole('button', { name: 'Fork from here, after turn 1' })
@@ -119,7 +119,7 @@ test('[E24] a fork goes on from the end of an earlier turn', async ({ demo, page
   expect(await recorded(demo, parent)).toEqual(before)
 })
 
-test('[E24] with keys alone: a message is chosen, said otherwise, and the branch is written in', async ({
+test('[E34] with keys alone: a message is chosen, said otherwise, and the branch is written in', async ({
   demo,
   page,
 }) => {
@@ -143,7 +143,30 @@ test('[E24] with keys alone: a message is chosen, said otherwise, and the branch
   await expect(last).toHaveCSS('opacity', '1')
 })
 
-test('[E24] only what a turn began with can be said otherwise', async ({ demo, page }) => {
+test('[E34] what software said is one line that opens, and comes along into a branch', async ({ demo, page }) => {
+  const parent = await demo.open()
+  await demo.ask('Hello. [fast]')
+  await page.evaluate(() =>
+    window.palimpsestDemo.session()?.inject({ text: 'It is noon by the clock.', summary: 'From the tool clock' }),
+  )
+  await demo.ask('What time is it? [fast]')
+  const notice = page.locator('.row.aside')
+  await expect(notice).toHaveText(/From the tool clock/)
+  await expect(prompts(demo)).toHaveText(['Hello. [fast]', 'What time is it? [fast]'])
+  await expect(notice.getByText('It is noon by the clock.')).toBeHidden()
+  await notice.locator('summary').click()
+  await expect(notice.getByText('It is noon by the clock.')).toBeVisible()
+  await page.locator('.row.user').last().hover()
+  await edit(demo, 1).click()
+  await field(demo).fill('How late is it? [fast]')
+  await field(demo).press('Enter')
+  await expect.poll(() => demo.id).not.toBe(parent)
+  await demo.ended(2)
+  await expect(notice).toHaveText(/From the tool clock/)
+  await expect(prompts(demo)).toHaveText(['Hello. [fast]', 'How late is it? [fast]'])
+})
+
+test('[E34] only what a turn began with can be said otherwise', async ({ demo, page }) => {
   await demo.open()
   await demo.send('Remember that this is slow [slow-tool]')
   await expect(demo.status).toHaveText(/^Running tool write_note/, { timeout: 10_000 })

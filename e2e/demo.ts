@@ -34,6 +34,7 @@ export type TestHook = {
     ) => Promise<{
       readonly seq: number
     }>
+    readonly inject: (note: { readonly text: string; readonly summary: string }) => Promise<string>
     readonly deriveMessages: () => Promise<Message[]>
     readonly readSurface: () => Promise<{
       readonly nodes: readonly { readonly seq: number; readonly message: Message | null }[]

@@ -21,19 +21,36 @@ export const calls = (name: string, args: object): string =>
     { tool_calls: [{ index: 0, id: 'call_1', type: 'function', function: { name, arguments: JSON.stringify(args) } }] },
   )
 
+/** No answer: it asks to wait so many seconds. */
+export const busy = (seconds: number): Answer => ({
+  status: 429,
+  headers: { 'retry-after': String(seconds), 'content-type': 'application/json' },
+  body: JSON.stringify({ error: { message: 'Too many requests.', type: 'requests', code: 'rate_limit_exceeded' } }),
+})
+
+/** The body of a stream, or something else. */
+export type Answer =
+  | string
+  | { readonly status: number; readonly headers: Record<string, string>; readonly body: string }
+
 /** Has the page ask it. It answers in order, the last answer for ever; tells the bodies it got. */
 export async function provide(
   context: BrowserContext,
   page: Page,
-  answers: readonly string[],
+  answers: readonly Answer[],
 ): Promise<readonly string[]> {
   const asked: string[] = []
   await context.route(`${origin}/**`, async route => {
-    const headers = { 'access-control-allow-origin': '*', 'access-control-allow-headers': '*' }
+    const headers = {
+      'access-control-allow-origin': '*',
+      'access-control-allow-headers': '*',
+      'access-control-expose-headers': 'retry-after',
+    }
     if (route.request().method() === 'OPTIONS') return route.fulfill({ status: 204, headers })
     asked.push(route.request().postData() ?? '')
-    const body = answers[Math.min(asked.length, answers.length) - 1] ?? ''
-    return route.fulfill({ status: 200, headers: { ...headers, 'content-type': 'text/event-stream' }, body })
+    const answer = answers[Math.min(asked.length, answers.length) - 1] ?? ''
+    if (typeof answer !== 'string') return route.fulfill({ ...answer, headers: { ...headers, ...answer.headers } })
+    return route.fulfill({ status: 200, headers: { ...headers, 'content-type': 'text/event-stream' }, body: answer })
   })
   await new ProviderDialog(page).use({ kind: 'OpenAI-compatible', url: `${origin}/v1`, model: 'parrot', key: 'k' })
   return asked

@@ -2,6 +2,7 @@
 import { fileURLToPath } from 'node:url'
 import type { Page } from '@playwright/test'
 import { expect, test } from './demo.ts'
+import { busy, provide } from './far-provider.ts'
 import { look, openAt } from './look.ts'
 import { ProviderDialog } from './provider-dialog.ts'
 
@@ -172,10 +173,13 @@ for (const width of [360, 1440] as const) {
     await look(page, 'queue-kept', width)
   })
 
-  test(`[E12] a question, its answers and a call that is tried again can be read by everybody, ${width} px`, async ({
+  test(`[E12] a question, its answer and a call that is tried again can be read by everybody, ${width} px`, async ({
     demo,
     page,
+    context,
+    reports,
   }) => {
+    reports.expect(/^Failed to load resource: /)
     await openAt(demo, width)
     await demo.ask('Remember that spring tides come at full moon. [fast]')
     await demo.send('Delete the note about tides. [fast]')
@@ -183,12 +187,12 @@ for (const width of [360, 1440] as const) {
     await look(page, 'approval', width)
     await page.getByRole('button', { name: 'Reject' }).click()
     await demo.ended(2)
-    await demo.send('Tell me about the moon. [fast] [fail:rate-limit]')
+    await provide(context, page, [busy(10)])
+    await demo.send('Tell me about the moon.')
     await expect(demo.status).toHaveText(/^Trying again in /)
     await look(page, 'retrying', width)
     await page.getByRole('button', { name: 'Stop' }).click()
     await demo.ended(3)
-    await look(page, 'stopped', width)
   })
 
   test(`[E12] what is attached, and a message that is said otherwise, can be read by everybody, ${width} px`, async ({

@@ -5,7 +5,7 @@ import { ProviderDialog } from './provider-dialog.ts'
 
 const prompts = ({ page }: Demo) => page.locator('.row.user .body')
 
-test('[E23] without a network prompts wait, and are answered in order when there is one', async ({
+test('[E33] without a network prompts wait, and are answered in order when there is one', async ({
   demo,
   page,
   context,
@@ -35,7 +35,7 @@ test('[E23] without a network prompts wait, and are answered in order when there
   await expect(page.locator('.row.aside, .ending')).toHaveCount(0)
 })
 
-test('[E23] a turn whose network goes away waits for it, and uses up no try', async ({ demo, page, context }) => {
+test('[E33] a turn whose network goes away waits for it, and uses up no try', async ({ demo, page, context }) => {
   await demo.open()
   const note = { title: 'A slow one', text: 'Written while the network went away [slow-tool]' }
   const asked = await provide(context, page, [calls('write_note', note), says('It is written.')])
@@ -58,7 +58,7 @@ test('[E23] a turn whose network goes away waits for it, and uses up no try', as
   await expect(demo.status).toHaveText('Idle · saved')
 })
 
-test('[E23] the embedded provider needs no network', async ({ demo, page, context }) => {
+test('[E33] the embedded provider needs no network', async ({ demo, page, context }) => {
   await demo.open()
   await new ProviderDialog(page).use({ kind: 'Embedded' })
   await demo.ask('Hello. [fast]')

@@ -1,7 +1,7 @@
 /** Model calls that fail and are tried again, and what is left when that was no use. */
 import { expect, test } from './demo.ts'
 
-test('[E22] a failed call is tried again after a wait that is counted down, and the turn goes on', async ({
+test('[E32] a failed call is tried again after a wait that is counted down, and the turn goes on', async ({
   demo,
   page,
 }) => {
@@ -36,7 +36,7 @@ test('[E22] a failed call is tried again after a wait that is counted down, and 
   await expect(line).toContainText('Tried again after 2 s · 1 of 5')
 })
 
-test('[E22] what had arrived of a failed call folds up once it is tried again', async ({ demo, page }) => {
+test('[E32] what had arrived of a failed call folds up once it is tried again', async ({ demo, page }) => {
   await demo.open()
   await demo.ask('Tell me about the sea. [fast] [fail:once:cut]')
   const attempt = page.locator('.row.attempt details')
@@ -47,7 +47,7 @@ test('[E22] what had arrived of a failed call folds up once it is tried again', 
   await expect(page.locator('.row.agent .markdown')).toHaveCount(1)
 })
 
-test('[E22] a stop while it waits ends the turn at once', async ({ demo, page }) => {
+test('[E32] a stop while it waits ends the turn at once', async ({ demo, page }) => {
   await demo.open()
   await demo.send('Tell me about the sea. [fast] [fail:rate-limit]')
   await expect(demo.status).toHaveText(/^Trying again in /)
@@ -59,7 +59,7 @@ test('[E22] a stop while it waits ends the turn at once', async ({ demo, page })
   await expect(demo.rows.last()).toContainText('You wrote “And now?”')
 })
 
-test('[E22] a turn that failed is had again with one press, in a branch that works', async ({ demo, page }) => {
+test('[E32] a turn that failed is had again with one press, in a branch that works', async ({ demo, page }) => {
   await demo.open()
   await demo.ask('Hello. [fast]')
   await demo.ask('Tell me about the sea. [fail:overflow]')

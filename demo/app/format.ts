@@ -1,8 +1,10 @@
 /** Numbers and times as people read them. */
 
+/** `12,000`. By hand: the first number that is left to the browser's own formatter takes it some 50 ms. */
+export const grouped = (count: number): string => String(count).replace(/\B(?=(?:\d{3})+$)/g, ',')
+
 /** `3 events`, `1 event`, `12,000 events`. */
-export const counted = (count: number, noun: string): string =>
-  `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`
+export const counted = (count: number, noun: string): string => `${grouped(count)} ${noun}${count === 1 ? '' : 's'}`
 
 /** A time spent: `40 ms`, `1.4 s`, `2 min 5 s`. */
 export function duration(ms: number): string {

@@ -2,7 +2,16 @@ import { describe, expect, test } from 'vitest'
 import { keyArgument } from '../conversation/content.ts'
 import { bytes, clock, counted, dayAndTime, duration, seqsInWords, tokens } from './format.ts'
 import { titleFrom, titleOf } from '../sessions/titles.ts'
-import { notDeletedWords, openFailureWords, promiseWords, storageWords } from './words.ts'
+import {
+  approvalWords,
+  branchRefusalWords,
+  failureInShort,
+  notAttachedWords,
+  notDeletedWords,
+  openFailureWords,
+  promiseWords,
+  storageWords,
+} from './words.ts'
 
 describe('words for numbers', () => {
   test.each([
@@ -70,6 +79,31 @@ describe('words for sessions and tools', () => {
     expect(keyArgument('{"a":"')).toBe('')
     expect(keyArgument('null')).toBe('')
     expect(keyArgument(JSON.stringify({ a: '🌊'.repeat(80) }))).toBe(`${'🌊'.repeat(59)}…`)
+  })
+})
+
+describe('words for turns', () => {
+  test('[demo] a failure is a part of a sentence, in the words of its ending or else in its own', () => {
+    expect(failureInShort({ code: 'SERVER', message: 'x' })).toBe('the provider had an internal error')
+    expect(failureInShort({ code: 'RATE_LIMIT', message: 'x' })).toBe(
+      'the provider asks for a pause: too many requests',
+    )
+    expect(failureInShort({ code: 'ODD', message: 'Something odd' })).toBe('Something odd')
+  })
+
+  test('[demo] every answer to a question has words, and an open question has none', () => {
+    const states = ['allowed-once', 'rejected', 'cancelled', 'unavailable'] as const
+    expect(new Set(states.map(approvalWords)).size).toBe(4)
+    expect(approvalWords('asked')).toBe('')
+  })
+
+  test('[demo] why there is no branch is said, and so is why a file was not attached', () => {
+    const codes = ['empty-prompt', 'malformed-prompt', 'invalid-boundary', 'open-turn', 'closed', 'lost', 'odd']
+    const words = codes.map(code => branchRefusalWords({ code, message: 'Because.' }))
+    expect(new Set(words).size).toBe(codes.length)
+    expect(words.at(-1)).toBe('That did not work: Because.')
+    expect(notAttachedWords({ code: 'quota-exceeded', message: '' })).toContain('storage is full')
+    expect(notAttachedWords(new Error('Because.'))).toBe('was not attached: Because.')
   })
 })
 

@@ -1,4 +1,5 @@
 /** A tool call in the conversation: one quiet line that opens to its arguments and its result. */
+import type { ContentBlock } from 'palimpsest/core'
 import type { ToolItem } from 'palimpsest/views'
 import { type FC, memo, type ReactElement, useEffect, useMemo, useState } from 'react'
 import { LongText } from '../text/long-text.tsx'
@@ -35,7 +36,7 @@ export const ToolCard: FC<ToolCardProps & { readonly approve: TurnActions['appro
   }
   const lit = useLit(resultSeq, callSeq)
   const decision = approval === null ? '' : approvalWords(approval.state)
-  const { attached, inside } = useMemo(() => attachedParts(content), [content])
+  const blocks = useMemo(() => blocksOf(content), [content])
   return (
     <div className="row tool-row" tabIndex={-1} data-row="" {...lit}>
       <details
@@ -54,10 +55,10 @@ export const ToolCard: FC<ToolCardProps & { readonly approve: TurnActions['appro
           <ToolState item={item} progress={progress} />
           {decision !== '' && <span className="decision">{decision}</span>}
         </summary>
-        {isOpen && <ToolBody item={item} content={inside} />}
+        {isOpen && <ToolBody item={item} blocks={blocks} />}
       </details>
       {state === 'waiting' && <ApprovalCard item={item} approve={approve} />}
-      <Attachments blocks={attached} />
+      {blocks !== null && <Attachments blocks={attachmentsOf(blocks)} />}
     </div>
   )
 })
@@ -68,11 +69,9 @@ function stateOf({ state, approval }: ToolItem): ToolItem['state'] | 'declined' 
   return state === 'failed' && isDeclined ? 'declined' : state
 }
 
-/** What a result shows beside its text. */
-function attachedParts(content: ToolItem['content']) {
-  const blocks = (content ?? []).flatMap(block => (block.type === 'tool-result' ? block.content : [block]))
-  return { attached: attachmentsOf(blocks), inside: content === null ? null : textBeside(blocks) }
-}
+/** What a result is made of; null while there is none. */
+const blocksOf = (content: ToolItem['content']): readonly ContentBlock[] | null =>
+  content?.flatMap(block => (block.type === 'tool-result' ? block.content : [block])) ?? null
 
 function ToolState({ item, progress }: ToolCardProps): ReactElement {
   const { startedAt, durationMs, approval } = item
@@ -120,7 +119,9 @@ function Running({ since }: { readonly since: number | null }): ReactElement {
   return <>running{seconds > 0 ? ` ${seconds} s` : ''}…</>
 }
 
-function ToolBody({ item, content }: { readonly item: ToolItem; readonly content: string | null }): ReactElement {
+type ToolBodyProps = { readonly item: ToolItem; readonly blocks: readonly ContentBlock[] | null }
+
+function ToolBody({ item, blocks }: ToolBodyProps): ReactElement {
   const { callSeq, resultSeq, replacedBy, error, state } = item
   const kin = [callSeq, resultSeq, replacedBy].filter(seq => seq !== null)
   return (
@@ -129,7 +130,7 @@ function ToolBody({ item, content }: { readonly item: ToolItem; readonly content
       <div className="code">
         <LongText text={pretty(item.arguments === '' ? '(none)' : item.arguments)} kind="code" />
       </div>
-      {content !== null && (
+      {blocks !== null && (
         <>
           <h4>
             {state === 'failed' ? 'Error' : 'Result'}{' '}
@@ -137,7 +138,7 @@ function ToolBody({ item, content }: { readonly item: ToolItem; readonly content
             {error !== null && <span className="about"> {error.code}</span>}
           </h4>
           <div className="code">
-            <LongText text={pretty(content || '(nothing)')} kind="code" />
+            <LongText text={pretty(textBeside(blocks) || '(nothing)')} kind="code" />
           </div>
         </>
       )}

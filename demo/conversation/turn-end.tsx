@@ -14,7 +14,7 @@ export const TurnEnd: FC<TurnEndProps> = memo(function TurnEnd({ turn, isLast, a
   // A turn that failed says so in its own row, and offers it there.
   const canRepeat = isLast && reason !== null && reason.kind !== 'error'
   return (
-    <div className="turn-end">
+    <div className={isLast ? 'turn-end latest' : 'turn-end'}>
       {endSeq !== null && (
         <>
           {canRepeat && (

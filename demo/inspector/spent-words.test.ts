@@ -30,6 +30,10 @@ test.each([
   [1, 'USD', '$1.00'],
   [1234.567, 'EUR', '€1,234.57'],
   [0.25, null, '0.25'],
+  [0.1, 'USD', '$0.10'],
+  [0.00999, 'USD', '$0.01'],
+  [1e-15, 'USD', '$0.00'],
+  [1_234_567, 'CHF', 'CHF 1,234,567.00'],
 ])('[demo] %d %s is written %j', (amount, currency, words) => {
   expect(money(amount, currency)).toBe(words)
 })

@@ -1,14 +1,22 @@
 /** What a session has spent, in words. */
 import { costOf, type ModelUsage, type UsageState } from 'palimpsest/views'
-import { counted, tokens } from '../app/format.ts'
+import { counted, grouped, tokens } from '../app/format.ts'
 import { priceOf } from './prices.ts'
 
 /** An amount of money: `$1.25`, `$0.0042`; without a currency the number alone. */
 export function money(amount: number, currency: string | null): string {
-  const digits = amount > 0 && amount < 0.1 ? { maximumSignificantDigits: 2 } : { maximumFractionDigits: 2 }
-  const style = currency === null ? {} : ({ style: 'currency', currency, currencyDisplay: 'narrowSymbol' } as const)
-  return new Intl.NumberFormat('en', { ...style, ...digits }).format(amount)
+  const sign = currency === null ? '' : (signs.get(currency) ?? `${currency} `)
+  // Two digits that say something, however small it is.
+  const digits = amount > 0 && amount < 0.1 ? 1 - Math.floor(Math.log10(amount)) : 2
+  const [whole = '', part = ''] = amount.toFixed(Math.min(digits, 12)).split('.')
+  return `${sign}${grouped(Number(whole))}.${part.replace(/(?<=..)0+$/, '')}`
 }
+
+const signs: ReadonlyMap<string, string> = new Map([
+  ['USD', '$'],
+  ['EUR', '€'],
+  ['GBP', '£'],
+])
 
 /** All of it in a line. */
 export function spentWords(usage: UsageState): string {

@@ -1,7 +1,7 @@
 /** What a session has spent, from its log: it only grows. How full the window is stands with the surface. */
 import { type ClientSession, type ModelUsage, useUsage } from 'palimpsest/react'
 import { type ReactElement, useState } from 'react'
-import { tokens } from '../app/format.ts'
+import { grouped, tokens } from '../app/format.ts'
 import { Visible } from '../text/visible-text.tsx'
 import { modelCostWords, modelName, spentWords } from './spent-words.ts'
 
@@ -58,9 +58,9 @@ function ModelRows({ own, cost }: { readonly own: ModelUsage; readonly cost: str
         </th>
       </tr>
       <tr>
-        <td>{own.calls.toLocaleString('en')}</td>
+        <td>{grouped(own.calls)}</td>
         {[inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens].map((count, index) => (
-          <td key={index} title={`${count.toLocaleString('en')} tokens`}>
+          <td key={index} title={`${grouped(count)} tokens`}>
             {tokens(count)}
           </td>
         ))}

@@ -30,7 +30,7 @@ export function NotesPanel(): ReactElement {
       <div className="heading">
         <h2 id="notes-title">Notes</h2>
       </div>
-      <p className="about">Written and searched by the agent's tools, kept in this browser.</p>
+      <p className="about">Written, searched and deleted by the agent's tools, kept in this browser.</p>
       <ul id="notes" className="plain">
         {typeof notes === 'string' ? (
           <li className="about">{notes}</li>

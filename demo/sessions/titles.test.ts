@@ -19,8 +19,8 @@ test('[demo] the first message with words names a session; without words it has 
   expect(titleFromPrompts([])).toBeNull()
   expect(titleFromPrompts([said(), said(' \n')])).toBeNull()
   expect(titleFromPrompts([said(' '), said('Second', 'message'), said('Third')])).toBe('Second message')
-  const image = { type: 'image', attachmentId: 'a', mediaType: 'image/png' } as never
-  expect(titleFromPrompts([{ content: [image] }, said('What is this?')])).toBe('What is this?')
+  const attachment = { attachmentId: 'a', mediaType: 'image/png', bytes: 1, width: 1, height: 1 } as const
+  expect(titleFromPrompts([{ content: [{ type: 'image', attachment }] }, said('What is this?')])).toBe('What is this?')
 })
 
 test('[demo] a session without a name is new until something was said in it', () => {

@@ -10,7 +10,7 @@ import type { RetryPolicy } from '../agent/retry.ts'
 import { defineTool, type Tool, type ToolContext, type ToolDefinition, type ToolOutput } from '../agent/tool.ts'
 import { approvalsFold, evolveApprovals } from '../core/approvals.ts'
 import type { CancelCause, SessionEvent, TurnEndReason } from '../core/events.ts'
-import { SessionId } from '../core/ids.ts'
+import { CallId, SessionId } from '../core/ids.ts'
 import { evolveInbox, inboxFold } from '../core/inbox.ts'
 import type { Invariant } from '../core/invariant.ts'
 import { checkRequest } from '../core/invariants/check-request.ts'
@@ -325,6 +325,11 @@ export class Scene {
     this.waiting.clear()
     await kit.live.close({ discard: true })
     for (const id of this.promised.keys()) this.promised.set(id, storedPromise(events, id))
+    // A disk that loses what it said was stored, such as an answer of a person, cannot keep a call from running again.
+    if (lost > 0) {
+      const answered = events.flatMap(event => (event.type === 'tool/result' ? [event.data.message.source.callId] : []))
+      this.bodies.splice(0, Infinity, ...this.bodies.filter(({ callId }) => answered.includes(CallId(callId))))
+    }
     const cutOff = readJournal(await disk.storage.journal(ID))
     const { openTurn, openStep, pendingCalls } = foldTurns(events)
     const isOpen = cutOff?.call.turn === openTurn && cutOff?.call.step === openStep && pendingCalls.length === 0

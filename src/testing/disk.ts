@@ -45,6 +45,10 @@ export class Disk {
     return this.#held.size > 0
   }
 
+  get isFailing(): boolean {
+    return this.#failure !== null
+  }
+
   /** Batches for which `holds` is true wait from now on; those that wait are looked at again. */
   hold(holds: (batch: AppendBatch) => boolean): void {
     this.#holds = holds

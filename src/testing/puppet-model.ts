@@ -13,6 +13,7 @@ class Answer {
   #wake: (() => void) | null = null
   #index = -1
   #open: OpenBlock | null = null
+  #isUsageTold = false
   isOver = false
 
   async *stream(): AsyncGenerator<StreamChunk, void, void> {
@@ -46,6 +47,14 @@ class Answer {
     this.push({ type: 'tool-call-delta', index: this.#index, id, name, argumentsDelta: said })
     open.text = text
     if (isWhole) this.close()
+  }
+
+  /** Answers whether it was told before, as no model may. */
+  usage(inputTokens: number): boolean {
+    const wasTold = this.#isUsageTold
+    this.#isUsageTold = true
+    this.push({ type: 'usage', usage: { inputTokens, outputTokens: 1 } })
+    return wasTold
   }
 
   /** Ends the open block. */
