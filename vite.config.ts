@@ -98,6 +98,8 @@ export default defineConfig({
         },
         test: {
           name: 'browser',
+          // What is waited for may take longer on a busy machine.
+          expect: { poll: { timeout: 5_000 } },
           include: ['src/**/*.browser.test.{ts,tsx}', 'demo/**/*.browser.test.{ts,tsx}'],
           // Some tests set the origin's quota or clear its storage.
           fileParallelism: false,
