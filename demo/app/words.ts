@@ -120,6 +120,15 @@ export function refusalWords(error: unknown): string {
   }
 }
 
+/** Why a person's answer was not taken. */
+export function answerRefusalWords(error: unknown): string {
+  const { code, message } = errorFacts(error)
+  if (code === 'lost' || code === 'unresponsive') {
+    return 'The agent’s worker is gone. Reload: you are asked again, unless your answer was recorded before.'
+  }
+  return `Your answer was not taken, and nothing ran: ${message}`
+}
+
 /** Why there is no other branch. */
 export function branchRefusalWords(error: unknown): string {
   const { code, message } = errorFacts(error)

@@ -10,7 +10,7 @@ import {
   useRef,
   useState,
 } from 'react'
-import { errorFacts } from '../app/words.ts'
+import { answerRefusalWords } from '../app/words.ts'
 import { pieces } from '../text/cut.ts'
 import { pretty } from '../text/pretty.ts'
 import { revealHidden } from '../text/visible.ts'
@@ -37,7 +37,7 @@ export function ApprovalCard({ item, approve }: ApprovalCardProps): ReactElement
     try {
       await approve(item.callId, answer)
     } catch (error) {
-      setRefusal(`That was not recorded, and nothing ran: ${errorFacts(error).message}`)
+      setRefusal(answerRefusalWords(error))
     } finally {
       isDeciding.current = false
     }
